@@ -1,0 +1,171 @@
+//! What an analysis tells: ids only, to be resolved, filtered and printed by others.
+
+use crate::event::{Op, RegionId, SiteId, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+
+/// When and where an operation was done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Moment {
+    /// Position in the trace, as the source counts it (offline), or in the thread (online). From 1; 0 is "never".
+    pub position: u64,
+    /// Who did it.
+    pub thread: ThreadId,
+    /// Where in the program.
+    pub site: SiteId,
+    /// Under which calls.
+    pub stack: StackId,
+}
+
+/// What kind of finding it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Rule {
+    /// The observed transactions cannot be put into any serial order.
+    AtomicityViolation,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Rule; 1] = [Rule::AtomicityViolation];
+
+    /// The stable name that reports, suppressions and `keirin explain` use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::AtomicityViolation => "atomicity-violation",
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It happened in the run that was watched.
+    Observed,
+    /// Another schedule of the same run shows it: the given interleaving.
+    OtherSchedule {
+        /// The operations in the order in which they would happen.
+        witness: Vec<RawStep>,
+    },
+    /// A heuristic thinks so.
+    Suspected,
+}
+
+/// One operation that takes part in a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawStep {
+    /// When and where.
+    pub moment: Moment,
+    /// What was done.
+    pub op: Op,
+}
+
+/// A transaction on a cycle: an outermost atomic region instance, or a single operation outside any.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawTransaction {
+    /// Whose transaction it is.
+    pub thread: ThreadId,
+    /// The label of the outermost region; `NONE` for an operation outside any region.
+    pub region: RegionId,
+    /// Which of the finding's steps belong to it, in program order.
+    pub steps: Vec<usize>,
+}
+
+/// A conflict between two steps that puts one transaction before another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawEdge {
+    /// Index of the earlier step.
+    pub from: usize,
+    /// Index of the later step.
+    pub to: usize,
+}
+
+/// A nested block of the blamed transaction that the cycle refutes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refuted {
+    /// The label of the block.
+    pub region: RegionId,
+    /// Where the block began.
+    pub begin: Moment,
+}
+
+/// Why transactions cannot be serialized: each comes before the next, and the last before the first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cycle {
+    /// The transactions in the order of the cycle. The first one did the operation that closed it.
+    pub transactions: Vec<RawTransaction>,
+    /// One edge from each transaction to the next, the last one back to the first: the edge that closed the cycle.
+    /// (Two transactions of one thread that follow each other are joined by program order and need no edge.)
+    pub edges: Vec<RawEdge>,
+    /// True if the first transaction is to blame: there is no equivalent run in which it is not interrupted.
+    pub blamed: bool,
+    /// The blocks of the blamed transaction, outermost first, that hold both ends of the cycle.
+    pub refuted: Vec<Refuted>,
+}
+
+/// What supports a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Evidence {
+    /// A cycle of transactions.
+    Cycle(Cycle),
+}
+
+/// A finding as the analysis tells it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawFinding {
+    /// What kind.
+    pub rule: Rule,
+    /// How sure.
+    pub verdict: Verdict,
+    /// The operations, in the order of the interleaving.
+    pub steps: Vec<RawStep>,
+    /// What supports it.
+    pub evidence: Evidence,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+/// Collects the findings of one run: each distinct one once, with a count.
+#[derive(Debug, Default)]
+pub struct Findings {
+    index: FxHashMap<FindingKey, usize>,
+    list: Vec<RawFinding>,
+}
+
+/// What makes two findings the same within one run: the rule and the places, not the threads or the addresses.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FindingKey {
+    /// The rule.
+    pub rule: Rule,
+    /// The regions that are blamed, or take part.
+    pub regions: Vec<RegionId>,
+    /// The sites of the operations that matter, in a fixed order.
+    pub sites: Vec<SiteId>,
+}
+
+impl Findings {
+    /// An empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one more sighting of a finding; `make` is called only if it is new.
+    pub fn add(&mut self, key: FindingKey, make: impl FnOnce() -> RawFinding) {
+        match self.index.get(&key) {
+            Some(&at) => self.list[at].count += 1,
+            None => {
+                self.index.insert(key, self.list.len());
+                self.list.push(make());
+            }
+        }
+    }
+
+    /// The findings in the order in which they were first seen.
+    pub fn list(&self) -> &[RawFinding] {
+        &self.list
+    }
+
+    /// Gives the findings away.
+    pub fn into_list(self) -> Vec<RawFinding> {
+        self.list
+    }
+}

@@ -1,0 +1,10 @@
+//! The core of keirin: events, traces, analyses and raw findings.
+//!
+//! Data flows one way: a source ([`trace`]) gives [`event::Event`]s, [`replay`] feeds them to an
+//! [`analysis::Analysis`], and that tells [`finding::RawFinding`]s. Nothing here knows how a finding is named, filtered
+//! or printed.
+#![forbid(unsafe_code)]
+
+pub mod event;
+pub mod finding;
+pub mod trace;
