@@ -7,4 +7,5 @@
 
 pub mod event;
 pub mod finding;
+pub mod stack;
 pub mod trace;

@@ -1,0 +1,69 @@
+//! Call stacks, interned: a stack is its caller's stack and one more call, so that a stack costs one id wherever it
+//! is remembered.
+
+use crate::event::{FunctionId, SiteId, StackId};
+use rustc_hash::FxHashMap;
+
+/// One open call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Frame {
+    /// The function that was called.
+    pub function: FunctionId,
+    /// Where it was called from.
+    pub call_site: SiteId,
+}
+
+/// All call stacks of a run. [`StackId::NONE`] is the stack without any known call.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    nodes: Vec<(StackId, Frame)>,
+    index: FxHashMap<(StackId, Frame), StackId>,
+}
+
+impl Stacks {
+    /// No stacks yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The stack with one more call on top.
+    pub fn push(&mut self, caller: StackId, frame: Frame) -> StackId {
+        *self.index.entry((caller, frame)).or_insert_with(|| {
+            self.nodes.push((caller, frame));
+            StackId((self.nodes.len() - 1) as u32)
+        })
+    }
+
+    /// The stack without its innermost call.
+    pub fn caller(&self, stack: StackId) -> StackId {
+        self.nodes.get(stack.index()).map_or(StackId::NONE, |node| node.0)
+    }
+
+    /// The open calls, innermost first.
+    pub fn frames(&self, stack: StackId) -> impl Iterator<Item = Frame> {
+        let mut next = stack;
+        std::iter::from_fn(move || {
+            let &(caller, frame) = self.nodes.get(next.index())?;
+            next = caller;
+            Some(frame)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_stacks_share_an_id_and_frames_come_innermost_first() {
+        let frame = |n| Frame { function: FunctionId(n), call_site: SiteId(n + 10) };
+        let mut stacks = Stacks::new();
+        let main = stacks.push(StackId::NONE, frame(0));
+        let inner = stacks.push(main, frame(1));
+        assert_eq!(stacks.push(main, frame(1)), inner);
+        assert_ne!(stacks.push(StackId::NONE, frame(1)), inner);
+        assert_eq!(stacks.frames(inner).map(|f| f.function.0).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(stacks.caller(inner), main);
+        assert_eq!(stacks.frames(StackId::NONE).count(), 0);
+    }
+}
