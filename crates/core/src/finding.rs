@@ -127,7 +127,8 @@ pub struct RawFinding {
 /// Collects the findings of one run: each distinct one once, with a count.
 #[derive(Debug, Default)]
 pub struct Findings {
-    index: FxHashMap<FindingKey, usize>,
+    /// For each finding its place in the list and when it was last seen.
+    index: FxHashMap<FindingKey, (usize, Moment)>,
     list: Vec<RawFinding>,
 }
 
@@ -148,12 +149,18 @@ impl Findings {
         Self::default()
     }
 
-    /// Adds one more sighting of a finding; `make` is called only if it is new.
-    pub fn add(&mut self, key: FindingKey, make: impl FnOnce() -> RawFinding) {
-        match self.index.get(&key) {
-            Some(&at) => self.list[at].count += 1,
+    /// Adds one more sighting of a finding, at the operation of `moment`; `make` is called only if it is new. An
+    /// operation that touches several cells may tell the same finding several times; it counts once.
+    pub fn add(&mut self, key: FindingKey, moment: Moment, make: impl FnOnce() -> RawFinding) {
+        match self.index.get_mut(&key) {
+            Some((at, last)) => {
+                if *last != moment {
+                    self.list[*at].count += 1;
+                    *last = moment;
+                }
+            }
             None => {
-                self.index.insert(key, self.list.len());
+                self.index.insert(key, (self.list.len(), moment));
                 self.list.push(make());
             }
         }

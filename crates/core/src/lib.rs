@@ -5,7 +5,11 @@
 //! or printed.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
+pub mod clock;
 pub mod event;
 pub mod finding;
+pub mod replay;
+pub mod shadow;
 pub mod stack;
 pub mod trace;

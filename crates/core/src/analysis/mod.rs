@@ -1,0 +1,137 @@
+//! The analyses, and what they have in common.
+//!
+//! **State belongs to the driver, transitions to the algorithm.** An [`Analysis`] says which state it wants to have
+//! for each thread, each piece of memory and each synchronization object; the driver keeps that state and hands it in,
+//! exclusively, with each operation. Offline the driver is [`crate::replay`]; online it is the runtime, with the cells
+//! in shadow memory. The text of the algorithm is the same in both. What is global to an algorithm sits in `&self`.
+//!
+//! Calls are dispatched statically: which analysis runs is chosen once per run.
+
+pub mod velodrome;
+
+use crate::event::{AccessKind, Addr, LockMode, MemoryOrder, RegionId};
+use crate::finding::{Findings, RawStep};
+
+/// The part of an access that falls into one cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Read or write.
+    pub kind: AccessKind,
+    /// First byte of the part.
+    pub addr: Addr,
+    /// Number of bytes of the part.
+    pub size: u32,
+    /// The access has no other part.
+    pub whole: bool,
+}
+
+/// A figure that an analysis tells about its own work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statistic {
+    /// What is counted, as a short phrase.
+    pub name: &'static str,
+    /// How many.
+    pub value: u64,
+}
+
+/// One algorithm.
+///
+/// The driver guarantees: events of one thread come in program order; a lock is released by its holder; regions are
+/// balanced; a thread's first operation comes after its fork; nothing comes after its join. Re-entrant acquires and
+/// releases of a lock are not told.
+pub trait Analysis {
+    /// What is kept for each thread.
+    type Thread: Default;
+    /// What is kept for each stretch of memory whose bytes were always accessed together. The driver clones a cell
+    /// when a smaller access splits it, and forgets it when the memory is freed.
+    type Cell: Clone + Default;
+    /// What is kept for each lock, and for anything else that orders threads.
+    type Sync: Default;
+
+    /// A plain access touches a cell.
+    fn access(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        part: Part,
+        findings: &mut Findings,
+    );
+
+    /// An atomic operation touches a cell. By default it is like a plain access.
+    #[inline]
+    fn atomic(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        part: Part,
+        order: MemoryOrder,
+        findings: &mut Findings,
+    ) {
+        let _ = order;
+        self.access(at, thread, cell, part, findings);
+    }
+
+    /// A lock was acquired.
+    fn acquire(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        lock: &mut Self::Sync,
+        mode: LockMode,
+        findings: &mut Findings,
+    );
+
+    /// A lock is about to be released.
+    fn release(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        lock: &mut Self::Sync,
+        mode: LockMode,
+        findings: &mut Findings,
+    );
+
+    /// What the thread did so far comes before whatever follows a later [`Analysis::receive`] of the same object.
+    /// Notifications, arrivals at a barrier and happens-before annotations are told this way.
+    fn signal(&self, at: &RawStep, thread: &mut Self::Thread, sync: &mut Self::Sync, findings: &mut Findings);
+
+    /// What follows comes after all earlier [`Analysis::signal`]s of the same object.
+    fn receive(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        sync: &mut Self::Sync,
+        findings: &mut Findings,
+    );
+
+    /// The thread starts another one.
+    fn fork(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        child: &mut Self::Thread,
+        findings: &mut Findings,
+    );
+
+    /// The thread has waited for the end of another one.
+    fn join(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        child: &mut Self::Thread,
+        findings: &mut Findings,
+    );
+
+    /// An atomic region begins.
+    fn begin(&self, at: &RawStep, thread: &mut Self::Thread, region: RegionId, findings: &mut Findings);
+
+    /// The innermost atomic region ends.
+    fn end(&self, at: &RawStep, thread: &mut Self::Thread, findings: &mut Findings);
+
+    /// Figures about the work done, for `--stats`.
+    fn statistics(&self) -> Vec<Statistic> {
+        Vec::new()
+    }
+}

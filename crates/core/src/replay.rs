@@ -1,0 +1,336 @@
+//! The offline driver: feeds a recorded run to an analysis, in one pass.
+//!
+//! It owns all state that belongs to threads, memory and locks, checks that the order of the events can have happened,
+//! and interns call stacks. Memory is bounded by what is live in the run (locations, locks, threads, stacks), not by its
+//! length.
+
+mod faults;
+mod threads;
+
+pub use faults::{Fault, Repairs};
+
+use crate::analysis::{Analysis, Part};
+use crate::event::{BarrierId, Event, Op, StackId};
+use crate::finding::{Findings, Moment, RawFinding, RawStep};
+use crate::shadow::Shadow;
+use crate::stack::{Frame, Stacks};
+use crate::trace::{Batch, Source, TraceError};
+use rustc_hash::FxHashMap;
+use threads::{Barrier, Lock, ThreadSlot, Threads};
+
+/// How a run is replayed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReplayOptions {
+    /// Repair what cannot have happened, and count it, instead of giving up.
+    pub lenient: bool,
+}
+
+/// How much was watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Events of any kind.
+    pub events: u64,
+    /// Accesses, plain and atomic.
+    pub accesses: u64,
+    /// Threads that did something or were forked.
+    pub threads: u64,
+    /// Locks that were used.
+    pub locks: u64,
+    /// Events that the analysis of threads does not use: tasks, branches, loops, annotations of other analyses.
+    pub unused: u64,
+}
+
+/// What a replay gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The findings in the order in which they were first seen.
+    pub findings: Vec<RawFinding>,
+    /// The call stacks that the findings refer to.
+    pub stacks: Stacks,
+    /// How much was watched.
+    pub counts: Counts,
+    /// What had to be repaired.
+    pub repairs: Repairs,
+}
+
+/// Feeds a whole trace to an analysis. `progress` is called now and then with the number of bytes read.
+pub fn replay<A: Analysis>(
+    source: &mut dyn Source,
+    analysis: &A,
+    options: ReplayOptions,
+    mut progress: impl FnMut(u64),
+) -> Result<Outcome, TraceError> {
+    let mut replay = Replay::new(analysis, options);
+    let mut batch = Batch::new();
+    loop {
+        let more = source.fill(&mut batch)?;
+        replay.incomplete_from = source.loss().map_or(u64::MAX, |loss| loss.incomplete_from);
+        for (position, event) in batch.iter() {
+            replay.event(position, event).map_err(|fault| TraceError::Order {
+                unit: source.unit().noun(),
+                position,
+                message: fault.message(source.tables()),
+            })?;
+        }
+        if !more {
+            return Ok(replay.finish());
+        }
+        progress(source.bytes_read());
+    }
+}
+
+/// The state of a replay, for callers that bring the events themselves.
+#[derive(Debug)]
+pub struct Replay<'a, A: Analysis> {
+    analysis: &'a A,
+    options: ReplayOptions,
+    /// From here on events may be missing, so that what looks impossible is repaired.
+    incomplete_from: u64,
+    threads: Threads<A::Thread>,
+    shadow: Shadow<A::Cell>,
+    locks: FxHashMap<u32, Lock<A::Sync>>,
+    conditions: FxHashMap<u32, A::Sync>,
+    tokens: FxHashMap<u64, A::Sync>,
+    barriers: FxHashMap<BarrierId, Barrier<A::Sync>>,
+    stacks: Stacks,
+    findings: Findings,
+    counts: Counts,
+    repairs: Repairs,
+}
+
+impl<'a, A: Analysis> Replay<'a, A> {
+    /// A replay that has seen nothing yet.
+    pub fn new(analysis: &'a A, options: ReplayOptions) -> Self {
+        Self {
+            analysis,
+            options,
+            incomplete_from: u64::MAX,
+            threads: Threads::default(),
+            shadow: Shadow::new(),
+            locks: FxHashMap::default(),
+            conditions: FxHashMap::default(),
+            tokens: FxHashMap::default(),
+            barriers: FxHashMap::default(),
+            stacks: Stacks::new(),
+            findings: Findings::new(),
+            counts: Counts::default(),
+            repairs: Repairs::default(),
+        }
+    }
+
+    /// What was found so far.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// The end of the run.
+    pub fn finish(mut self) -> Outcome {
+        self.counts.threads = self.threads.known();
+        self.counts.locks = self.locks.len() as u64;
+        Outcome {
+            findings: self.findings.into_list(),
+            stacks: self.stacks,
+            counts: self.counts,
+            repairs: self.repairs,
+        }
+    }
+
+    /// Counts a fault as repaired, or gives up.
+    #[cold]
+    fn fault(&mut self, position: u64, fault: Fault) -> Result<(), Fault> {
+        if self.options.lenient || position >= self.incomplete_from {
+            self.repairs.count(&fault);
+            return Ok(());
+        }
+        Err(fault)
+    }
+
+    /// The next event of the run. An error is an order that cannot have happened and was not repaired.
+    #[inline]
+    pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
+        self.counts.events += 1;
+        let slot = match self.threads.acting(event.thread) {
+            Ok(slot) => slot,
+            Err(fault) => return self.fault(position, fault),
+        };
+        let moment = Moment { position, thread: event.thread, site: event.site, stack: slot.stack };
+        let at = RawStep { moment, op: event.op };
+        let analysis = self.analysis;
+        match event.op {
+            Op::Access { kind, size, addr } => {
+                self.counts.accesses += 1;
+                if slot.ignoring > 0 {
+                    return Ok(());
+                }
+                let findings = &mut self.findings;
+                let total = size;
+                self.shadow.touch(addr, size, |cell, addr, size| {
+                    let part = Part { kind, addr, size, whole: size == total };
+                    analysis.access(&at, &mut slot.state, cell, part, findings);
+                });
+                Ok(())
+            }
+            Op::Atomic { kind, order, size, addr } => {
+                self.counts.accesses += 1;
+                let findings = &mut self.findings;
+                let total = u32::from(size);
+                self.shadow.touch(addr, total, |cell, addr, size| {
+                    let part = Part { kind: kind.access_kind(), addr, size, whole: size == total };
+                    analysis.atomic(&at, &mut slot.state, cell, part, order, findings);
+                });
+                Ok(())
+            }
+            Op::Begin { region } => {
+                slot.regions += 1;
+                analysis.begin(&at, &mut slot.state, region, &mut self.findings);
+                Ok(())
+            }
+            Op::End => {
+                if slot.regions == 0 {
+                    return self.fault(position, Fault::EndWithoutBegin(event.thread));
+                }
+                slot.regions -= 1;
+                analysis.end(&at, &mut slot.state, &mut self.findings);
+                Ok(())
+            }
+            Op::Acquire { .. } | Op::Release { .. } => self.lock_event(&at),
+            _ => self.rare_event(&at),
+        }
+    }
+
+    fn lock_event(&mut self, at: &RawStep) -> Result<(), Fault> {
+        let (position, thread) = (at.moment.position, at.moment.thread);
+        let analysis = self.analysis;
+        match at.op {
+            Op::Acquire { lock: id, mode } => {
+                let lock = self.locks.entry(id.0).or_default();
+                if let Some(holder) = lock.conflicting_holder(thread, mode) {
+                    self.fault(position, Fault::LockHeld { lock: id, holder, thread })?;
+                    // The release that must have come before is missing: it is made up.
+                    let lock = self.locks.entry(id.0).or_default();
+                    lock.forget_holders();
+                }
+                let lock = self.locks.entry(id.0).or_default();
+                if lock.acquire(thread, mode) {
+                    let slot = self.threads.slot(thread);
+                    analysis.acquire(at, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
+                }
+                Ok(())
+            }
+            Op::Release { lock: id, mode } => {
+                let lock = self.locks.entry(id.0).or_default();
+                match lock.release(thread, mode) {
+                    Some(true) => {
+                        let slot = self.threads.slot(thread);
+                        analysis.release(at, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
+                        Ok(())
+                    }
+                    Some(false) => Ok(()),
+                    None => self.fault(position, Fault::LockNotHeld { lock: id, mode, thread }),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn rare_event(&mut self, at: &RawStep) -> Result<(), Fault> {
+        let Moment { position, thread, site, stack } = at.moment;
+        let analysis = self.analysis;
+        let findings = &mut self.findings;
+        match at.op {
+            Op::Fork { child } => {
+                match self.threads.fork(thread, child) {
+                    Ok((slot, child)) => analysis.fork(at, &mut slot.state, &mut child.state, findings),
+                    Err(fault) => return self.fault(position, fault),
+                }
+                Ok(())
+            }
+            Op::Join { child } => {
+                match self.threads.join(thread, child) {
+                    Ok((slot, child)) => analysis.join(at, &mut slot.state, &mut child.state, findings),
+                    Err(fault) => return self.fault(position, fault),
+                }
+                Ok(())
+            }
+            Op::ThreadEnd => {
+                self.threads.end(thread);
+                Ok(())
+            }
+            Op::Wait { condition } => {
+                let sync = self.conditions.entry(condition.0).or_default();
+                analysis.receive(at, &mut self.threads.slot(thread).state, sync, findings);
+                Ok(())
+            }
+            Op::Notify { condition, .. } => {
+                let sync = self.conditions.entry(condition.0).or_default();
+                analysis.signal(at, &mut self.threads.slot(thread).state, sync, findings);
+                Ok(())
+            }
+            Op::HappensBefore { token } => {
+                let sync = self.tokens.entry(token).or_default();
+                analysis.signal(at, &mut self.threads.slot(thread).state, sync, findings);
+                Ok(())
+            }
+            Op::HappensAfter { token } => {
+                let sync = self.tokens.entry(token).or_default();
+                analysis.receive(at, &mut self.threads.slot(thread).state, sync, findings);
+                Ok(())
+            }
+            Op::BarrierArrive { barrier } => {
+                let state = self.barriers.entry(barrier).or_default();
+                match state.arrive(thread) {
+                    Some(sync) => {
+                        analysis.signal(at, &mut self.threads.slot(thread).state, sync, findings);
+                        Ok(())
+                    }
+                    None => self.fault(position, Fault::ArrivedTwice { barrier, thread }),
+                }
+            }
+            Op::BarrierLeave { barrier } => {
+                let state = self.barriers.entry(barrier).or_default();
+                match state.leave(thread) {
+                    Some(sync) => {
+                        analysis.receive(at, &mut self.threads.slot(thread).state, sync, findings);
+                        state.drop_finished();
+                        Ok(())
+                    }
+                    None => self.fault(position, Fault::LeaveWithoutArrive { barrier, thread }),
+                }
+            }
+            Op::Call { function } => {
+                self.threads.slot(thread).stack =
+                    self.stacks.push(stack, Frame { function, call_site: site });
+                Ok(())
+            }
+            Op::Return => {
+                if stack == StackId::NONE {
+                    return self.fault(position, Fault::ReturnWithoutCall(thread));
+                }
+                self.threads.slot(thread).stack = self.stacks.caller(stack);
+                Ok(())
+            }
+            Op::Alloc { size, addr } | Op::Free { size, addr } => {
+                self.shadow.forget(addr, size);
+                Ok(())
+            }
+            Op::IgnoreBegin => {
+                self.threads.slot(thread).ignoring += 1;
+                Ok(())
+            }
+            Op::IgnoreEnd => {
+                let slot: &mut ThreadSlot<_> = self.threads.slot(thread);
+                if slot.ignoring == 0 {
+                    return self.fault(position, Fault::IgnoreEndWithoutBegin(thread));
+                }
+                slot.ignoring -= 1;
+                Ok(())
+            }
+            // Fences order nothing by themselves; the accesses around them are conflicts already.
+            Op::Fence { .. } => Ok(()),
+            _ => {
+                self.counts.unused += 1;
+                Ok(())
+            }
+        }
+    }
+}

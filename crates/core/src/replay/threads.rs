@@ -1,0 +1,246 @@
+//! What the driver keeps for threads, locks and barriers: whether an event can happen, and the analysis' own state.
+
+use super::Fault;
+use crate::clock::MAX_THREADS;
+use crate::event::{LockMode, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// How far a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Life {
+    #[default]
+    Unknown,
+    Forked,
+    Running,
+    Ended,
+    Joined,
+}
+
+/// A thread: the driver's part and the analysis' part.
+#[derive(Debug, Default)]
+pub(super) struct ThreadSlot<T> {
+    pub(super) state: T,
+    pub(super) stack: StackId,
+    /// Open atomic regions.
+    pub(super) regions: u32,
+    /// Open ignore annotations.
+    pub(super) ignoring: u32,
+    life: Life,
+}
+
+#[derive(Debug)]
+pub(super) struct Threads<T>(Vec<ThreadSlot<T>>);
+
+impl<T> Default for Threads<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Default> Threads<T> {
+    /// The thread of an event, which must not have ended.
+    #[inline]
+    pub(super) fn acting(&mut self, thread: ThreadId) -> Result<&mut ThreadSlot<T>, Fault> {
+        if self.0.get(thread.index()).is_none_or(|slot| slot.life != Life::Running) {
+            self.wake(thread)?;
+        }
+        Ok(&mut self.0[thread.index()])
+    }
+
+    #[cold]
+    fn wake(&mut self, thread: ThreadId) -> Result<(), Fault> {
+        self.grow(thread)?;
+        let slot = &mut self.0[thread.index()];
+        if matches!(slot.life, Life::Ended | Life::Joined) {
+            return Err(Fault::EventAfterEnd(thread));
+        }
+        slot.life = Life::Running;
+        Ok(())
+    }
+
+    fn grow(&mut self, thread: ThreadId) -> Result<(), Fault> {
+        if thread.0 >= MAX_THREADS {
+            return Err(Fault::ThreadNumber(thread));
+        }
+        if self.0.len() <= thread.index() {
+            self.0.resize_with(thread.index() + 1, ThreadSlot::default);
+        }
+        Ok(())
+    }
+
+    /// A thread that is known to be there.
+    pub(super) fn slot(&mut self, thread: ThreadId) -> &mut ThreadSlot<T> {
+        &mut self.0[thread.index()]
+    }
+
+    pub(super) fn fork(
+        &mut self,
+        thread: ThreadId,
+        child: ThreadId,
+    ) -> Result<(&mut ThreadSlot<T>, &mut ThreadSlot<T>), Fault> {
+        self.grow(child)?;
+        if self.0[child.index()].life != Life::Unknown {
+            return Err(Fault::ForkOfKnown(child));
+        }
+        self.0[child.index()].life = Life::Forked;
+        self.both(thread, child).ok_or(Fault::ForkOfKnown(child))
+    }
+
+    pub(super) fn join(
+        &mut self,
+        thread: ThreadId,
+        child: ThreadId,
+    ) -> Result<(&mut ThreadSlot<T>, &mut ThreadSlot<T>), Fault> {
+        match self.0.get(child.index()).map(|slot| slot.life) {
+            None | Some(Life::Unknown) => return Err(Fault::JoinOfUnknown(child)),
+            Some(Life::Joined) => return Err(Fault::JoinedTwice(child)),
+            Some(Life::Forked | Life::Running | Life::Ended) => {}
+        }
+        if thread == child {
+            return Err(Fault::JoinOfSelf(child));
+        }
+        self.0[child.index()].life = Life::Joined;
+        self.both(thread, child).ok_or(Fault::JoinOfSelf(child))
+    }
+
+    fn both(
+        &mut self,
+        first: ThreadId,
+        second: ThreadId,
+    ) -> Option<(&mut ThreadSlot<T>, &mut ThreadSlot<T>)> {
+        let [first, second] = self.0.get_disjoint_mut([first.index(), second.index()]).ok()?;
+        Some((first, second))
+    }
+
+    pub(super) fn end(&mut self, thread: ThreadId) {
+        self.0[thread.index()].life = Life::Ended;
+    }
+
+    /// Threads that did something or were forked.
+    pub(super) fn known(&self) -> u64 {
+        self.0.iter().filter(|slot| slot.life != Life::Unknown).count() as u64
+    }
+}
+
+/// A lock: who holds it, and the analysis' part.
+#[derive(Debug, Default)]
+pub(super) struct Lock<S> {
+    pub(super) sync: S,
+    /// Who holds it exclusively, and how often.
+    owner: Option<(ThreadId, u32)>,
+    /// Who holds it in shared mode, and how often.
+    sharers: Vec<(ThreadId, u32)>,
+}
+
+impl<S> Lock<S> {
+    /// Another thread whose hold excludes an acquire.
+    pub(super) fn conflicting_holder(&self, thread: ThreadId, mode: LockMode) -> Option<ThreadId> {
+        let owner = self.owner.map(|(owner, _)| owner).filter(|owner| *owner != thread);
+        let sharer = || self.sharers.iter().map(|(sharer, _)| *sharer).find(|sharer| *sharer != thread);
+        owner.or_else(|| if mode == LockMode::Exclusive { sharer() } else { None })
+    }
+
+    pub(super) fn forget_holders(&mut self) {
+        self.owner = None;
+        self.sharers.clear();
+    }
+
+    /// True if the thread did not hold the lock in this mode before.
+    pub(super) fn acquire(&mut self, thread: ThreadId, mode: LockMode) -> bool {
+        match mode {
+            LockMode::Exclusive => {
+                let depth = self.owner.map_or(0, |(_, depth)| depth);
+                self.owner = Some((thread, depth + 1));
+                depth == 0
+            }
+            LockMode::Shared => match self.sharers.iter_mut().find(|(sharer, _)| *sharer == thread) {
+                Some((_, depth)) => {
+                    *depth += 1;
+                    false
+                }
+                None => {
+                    self.sharers.push((thread, 1));
+                    true
+                }
+            },
+        }
+    }
+
+    /// Some(true) if the thread holds the lock no longer in this mode, None if it never did.
+    pub(super) fn release(&mut self, thread: ThreadId, mode: LockMode) -> Option<bool> {
+        match mode {
+            LockMode::Exclusive => {
+                let (_, depth) = self.owner.as_mut().filter(|(owner, _)| *owner == thread)?;
+                *depth -= 1;
+                let last = *depth == 0;
+                if last {
+                    self.owner = None;
+                }
+                Some(last)
+            }
+            LockMode::Shared => {
+                let index = self.sharers.iter().position(|(sharer, _)| *sharer == thread)?;
+                self.sharers[index].1 -= 1;
+                let last = self.sharers[index].1 == 0;
+                if last {
+                    self.sharers.swap_remove(index);
+                }
+                Some(last)
+            }
+        }
+    }
+}
+
+/// A barrier: all arrivals of a generation come before all departures of the same generation. A thread may arrive for
+/// the next generation while others have not yet left this one.
+#[derive(Debug, Default)]
+pub(super) struct Barrier<S> {
+    /// The generations that somebody still has to leave, oldest first, and the one that is gathering.
+    generations: Vec<Generation<S>>,
+    first: u64,
+    /// Who arrived in which generation and has not left.
+    waiting: FxHashMap<ThreadId, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Generation<S> {
+    sync: S,
+    waiting: u32,
+    /// Somebody has left: it is complete.
+    opened: bool,
+}
+
+impl<S: Default> Barrier<S> {
+    /// The object to signal; None if the thread is waiting here already.
+    pub(super) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
+        if self.generations.last().is_none_or(|generation| generation.opened) {
+            self.generations.push(Generation::default());
+        }
+        let number = self.first + self.generations.len() as u64 - 1;
+        if self.waiting.contains_key(&thread) {
+            return None;
+        }
+        self.waiting.insert(thread, number);
+        let generation = self.generations.last_mut()?;
+        generation.waiting += 1;
+        Some(&mut generation.sync)
+    }
+
+    /// The object to receive from; None if the thread is not waiting here.
+    pub(super) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
+        let number = self.waiting.remove(&thread)?;
+        let generation = self.generations.get_mut((number - self.first) as usize)?;
+        generation.opened = true;
+        generation.waiting -= 1;
+        Some(&mut generation.sync)
+    }
+
+    /// Forgets the generations that all have left.
+    pub(super) fn drop_finished(&mut self) {
+        while self.generations.first().is_some_and(|generation| generation.opened && generation.waiting == 0)
+        {
+            self.generations.remove(0);
+            self.first += 1;
+        }
+    }
+}
