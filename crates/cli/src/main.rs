@@ -1,2 +1,7 @@
 //! The command line of keirin.
+
+// Used by the commands once they are there.
+#[allow(dead_code)]
+mod sources;
+
 fn main() {}
