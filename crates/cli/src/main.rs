@@ -2,6 +2,8 @@
 
 // Used by the commands once they are there.
 #[allow(dead_code)]
+mod report;
+#[allow(dead_code)]
 mod sources;
 
 fn main() {}
