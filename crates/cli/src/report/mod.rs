@@ -18,6 +18,8 @@ mod text;
 mod wording;
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 pub(crate) mod support;
 #[cfg(test)]
 mod tests;
