@@ -27,11 +27,11 @@ pub(crate) fn fingerprint(
     hash.field(rule);
     for transaction in transactions {
         hash.field("t");
-        hash.field(transaction.region.as_deref().unwrap_or_default());
+        hash.field(&transaction.stable);
     }
     for block in refuted {
         hash.field("b");
-        hash.field(&block.region);
+        hash.field(&block.stable);
     }
     for step in steps {
         let function = step.site().and_then(|site| site.function.as_deref()).unwrap_or_default();

@@ -280,6 +280,9 @@ pub(crate) struct Transaction {
     pub(crate) thread: usize,
     /// The label of its block; none for an operation outside any block.
     pub(crate) region: Option<String>,
+    /// The label as the trace gave it, empty if it was made up from a number that the next run may not repeat.
+    #[serde(skip)]
+    pub(crate) stable: String,
     /// Whether the finding blames it.
     pub(crate) blamed: bool,
     /// Numbers of its steps, in program order.
@@ -308,6 +311,9 @@ pub(crate) struct Edge {
 pub(crate) struct Block {
     /// Its label.
     pub(crate) region: String,
+    /// The label as the trace gave it, empty if it was made up from a number that the next run may not repeat.
+    #[serde(skip)]
+    pub(crate) stable: String,
     /// Where it begins.
     pub(crate) begin: Frame,
 }

@@ -9,7 +9,7 @@ use super::operation::describe;
 use super::snippet::snippets;
 use super::wording::CycleParts;
 use crate::sources::Sources;
-use keirin_core::event::{FunctionId, SiteId, ThreadId};
+use keirin_core::event::{FunctionId, RegionId, SiteId, ThreadId};
 use keirin_core::finding::{self, Cycle, Evidence, Moment, RawEdge, RawFinding, RawStep};
 use keirin_core::stack::Stacks;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
@@ -101,6 +101,7 @@ impl Names<'_> {
             .iter()
             .map(|block| Block {
                 region: self.tables.region_name(block.region),
+                stable: self.region_label(block.region),
                 begin: self.frame(block.begin.site, FunctionId::NONE),
             })
             .collect();
@@ -212,10 +213,16 @@ impl Names<'_> {
         }
     }
 
+    /// The label of a region if the trace gives one, else nothing.
+    fn region_label(self, region: RegionId) -> String {
+        self.tables.name(NameKind::Region, region.0).unwrap_or_default().to_owned()
+    }
+
     fn transactions(self, cycle: &Cycle, steps: usize, threads: &mut Threads<'_>) -> Vec<Transaction> {
         let transaction = |(index, raw): (usize, &finding::RawTransaction)| Transaction {
             thread: threads.index(raw.thread),
             region: raw.region.is_some().then(|| self.tables.region_name(raw.region)),
+            stable: self.region_label(raw.region),
             blamed: cycle.blamed && index == 0,
             steps: raw.steps.iter().filter(|&&step| step < steps).map(|step| step + 1).collect(),
         };
