@@ -1,0 +1,192 @@
+//! Random raw findings, sensible or not: whatever a trace makes an analysis say, a report comes out.
+
+use super::resolve::{Names, resolve};
+use super::terminal::{self, Layout};
+use super::text::is_dangerous;
+use super::{Report, Watched, cap_per_site, dot, json, sarif};
+use crate::sources::Sources;
+use keirin_core::event::{
+    AccessKind, Addr, AtomicKind, FunctionId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
+    ThreadId,
+};
+use keirin_core::finding::{
+    Cycle, Evidence, Moment, RawEdge, RawFinding, RawStep, RawTransaction, Refuted, Rule, Verdict,
+};
+use keirin_core::stack::{Frame, Stacks};
+use keirin_core::trace::{FileId, Location, Module, ModuleId, NameKind, Place, PositionUnit, Site, Tables};
+
+const PIECES: [&str; 20] = [
+    "",
+    "a",
+    "x y",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u{1b}[2J",
+    "\u{0}",
+    "é",
+    "漢字",
+    "🦀",
+    "👩\u{200d}👧",
+    "e\u{301}",
+    "\u{202e}",
+    "\"",
+    "\\",
+    "{0}",
+    "[a](b)",
+    "`",
+    "name::of<T>",
+];
+
+/// A xorshift generator: the same findings on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound.max(1)
+    }
+
+    /// Mostly a small id, now and then none or a wild one.
+    fn id(&mut self) -> u32 {
+        match self.below(12) {
+            0 => u32::MAX,
+            1 => self.below(1 << 32) as u32,
+            _ => self.below(5) as u32,
+        }
+    }
+
+    fn text(&mut self) -> String {
+        (0..self.below(6)).map(|_| PIECES[self.below(PIECES.len() as u64) as usize]).collect()
+    }
+
+    fn op(&mut self) -> Op {
+        let addr = Addr(match self.below(8) {
+            0 => u64::MAX,
+            _ => self.below(64),
+        });
+        let (lock, mode) = (LockId(self.id()), LockMode::Exclusive);
+        match self.below(8) {
+            0 | 1 => Op::Access { kind: AccessKind::Read, size: 4, addr },
+            2 | 3 => Op::Access { kind: AccessKind::Write, size: 4, addr },
+            4 => Op::Atomic { kind: AtomicKind::Store, order: MemoryOrder::Relaxed, size: 4, addr },
+            5 => Op::Acquire { lock, mode },
+            6 => Op::Release { lock, mode },
+            _ => Op::Fork { child: ThreadId(self.id()) },
+        }
+    }
+
+    fn moment(&mut self) -> Moment {
+        Moment {
+            position: self.below(100),
+            thread: ThreadId(self.id()),
+            site: SiteId(self.id()),
+            stack: StackId(self.id()),
+        }
+    }
+
+    fn steps(&mut self) -> Vec<RawStep> {
+        (0..self.below(16)).map(|_| RawStep { moment: self.moment(), op: self.op() }).collect()
+    }
+
+    fn index(&mut self) -> usize {
+        if self.below(20) == 0 { usize::MAX } else { self.below(16) as usize }
+    }
+
+    fn finding(&mut self) -> RawFinding {
+        let transaction = |random: &mut Self| RawTransaction {
+            thread: ThreadId(random.id()),
+            region: RegionId(random.id()),
+            steps: (0..random.below(4)).map(|_| random.index()).collect(),
+        };
+        let cycle = Cycle {
+            transactions: (0..self.below(5)).map(|_| transaction(self)).collect(),
+            edges: (0..self.below(6)).map(|_| RawEdge { from: self.index(), to: self.index() }).collect(),
+            blamed: self.below(2) == 0,
+            refuted: (0..self.below(3))
+                .map(|_| Refuted { region: RegionId(self.id()), begin: self.moment() })
+                .collect(),
+        };
+        let verdict = match self.below(3) {
+            0 => Verdict::Observed,
+            1 => Verdict::OtherSchedule { witness: self.steps() },
+            _ => Verdict::Suspected,
+        };
+        let steps = self.steps();
+        RawFinding {
+            rule: Rule::AtomicityViolation,
+            verdict,
+            steps,
+            evidence: Evidence::Cycle(cycle),
+            count: self.below(3),
+        }
+    }
+
+    fn tables(&mut self) -> Tables {
+        let mut tables = Tables::default();
+        for kind in NameKind::ALL {
+            for _ in 0..4 {
+                let name = self.text();
+                tables.add_name(kind, &name);
+            }
+        }
+        tables.modules.push(Module { path: self.text().into(), base: 0, size: 1, build_id: Box::default() });
+        for _ in 0..5 {
+            let place = match self.below(8) {
+                0 => Place::Unknown,
+                1 => Place::Label(self.text().into()),
+                2 => Place::Code { module: ModuleId(self.id()), offset: self.below(u64::MAX) },
+                _ => {
+                    let line = if self.below(10) == 0 { u32::MAX } else { self.below(9) as u32 };
+                    let column = if self.below(10) == 0 { u32::MAX } else { self.below(20) as u32 };
+                    Place::Source { file: FileId(self.id()), line, column }
+                }
+            };
+            tables.sites.push(Site { place, function: FunctionId(self.id()) });
+        }
+        for _ in 0..3 {
+            let location = Location { size: self.below(20) as u32, name: self.text().into() };
+            tables.locations.insert(self.below(64), location);
+        }
+        tables
+    }
+}
+
+#[test]
+fn every_finding_makes_a_report() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut snippets = 0;
+    for _ in 0..1500 {
+        let tables = random.tables();
+        let mut stacks = Stacks::new();
+        for _ in 0..4 {
+            let caller = StackId(random.id());
+            stacks.push(caller, Frame { function: FunctionId(random.id()), call_site: SiteId(random.id()) });
+        }
+        let mut sources = Sources::none();
+        for file in tables.names(NameKind::File) {
+            let text: String = (0..random.below(9)).map(|_| random.text() + "\n").collect();
+            sources.embed(file, &text);
+        }
+        let raw: Vec<_> = (0..random.below(4)).map(|_| random.finding()).collect();
+        let names = Names { tables: &tables, stacks: &stacks, unit: PositionUnit::Event, sources: &sources };
+        let mut findings = resolve(&raw, names);
+        snippets += findings.iter().map(|finding| finding.snippets.len()).sum::<usize>();
+        let hidden = cap_per_site(&mut findings, 2);
+        let report =
+            Report::new(findings, Watched { hidden, notes: vec![random.text()], ..Watched::default() });
+        let width = random.below(200) as usize;
+        let mut out = Vec::new();
+        terminal::write(&report, Layout { color: false, width }, &mut out).unwrap();
+        let plain = String::from_utf8(out.clone()).unwrap();
+        assert!(!plain.chars().any(|character| character != '\n' && is_dangerous(character)), "{plain:?}");
+        terminal::write(&report, Layout { color: true, width }, &mut out).unwrap();
+        json::write(&report, &mut out).unwrap();
+        sarif::write(&report, &mut out).unwrap();
+        dot::write(&report, &mut out).unwrap();
+        assert!(String::from_utf8(out).is_ok());
+    }
+    assert!(snippets > 1000, "the sources were found: {snippets}");
+}

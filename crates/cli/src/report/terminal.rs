@@ -1,0 +1,282 @@
+//! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
+
+use super::model::{Finding, Level, Report, Snippet, Step};
+use super::text::{columns, counted, cut, list, printable, quoted, wrap};
+use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
+use anstyle::{AnsiColor, Style};
+use std::io::{self, Write};
+
+/// Width of the output where it is not known: not a terminal.
+pub(crate) const DEFAULT_WIDTH: usize = 100;
+
+/// Steps listed for one finding.
+const MOST_STEPS: usize = 12;
+
+/// Characters of one paragraph; a very deep stack must not push the rest off the screen.
+const LONGEST_PARAGRAPH: usize = 500;
+
+/// A column of the picture is not drawn narrower than this; with more threads there is no picture.
+const NARROWEST_LANE: usize = 14;
+
+/// A column of the picture need not be wider than this.
+const WIDEST_LANE: usize = 34;
+
+/// What the user said about colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum ColorChoice {
+    /// Colours if the output is a terminal and `NO_COLOR` is not set.
+    #[default]
+    Auto,
+    /// Colours in any case.
+    Always,
+    /// No colours.
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether to use colours. `no_color` is the value of the environment variable of that name; by its convention an
+    /// empty one counts as absent.
+    pub(crate) fn enabled(self, is_terminal: bool, no_color: Option<&std::ffi::OsStr>) -> bool {
+        match self {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && no_color.is_none_or(|value| value.is_empty()),
+        }
+    }
+}
+
+/// How to lay the report out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Use colours.
+    pub(crate) color: bool,
+    /// Columns of the terminal.
+    pub(crate) width: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout { color: false, width: DEFAULT_WIDTH }
+    }
+}
+
+/// Writes the report.
+pub(crate) fn write(report: &Report, layout: Layout, out: &mut impl Write) -> io::Result<()> {
+    // Narrower than this nothing useful fits, and wider lines are hard to read.
+    let page = Page { color: layout.color, width: layout.width.clamp(40, 160) };
+    for finding in report.reported() {
+        page.finding(finding, out)?;
+        writeln!(out)?;
+    }
+    for note in &report.summary.notes {
+        let lines = wrap(&printable(note), page.width.saturating_sub(6));
+        for (index, line) in lines.iter().enumerate() {
+            let head = if index == 0 { page.paint(NOTE, "note: ") } else { "      ".to_owned() };
+            writeln!(out, "{head}{line}")?;
+        }
+    }
+    let style = if report.has_findings() { ERROR } else { GOOD };
+    writeln!(out, "{}", page.paint(style, &printable(&report.summary.line)))
+}
+
+const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+const GOOD: Style = AnsiColor::BrightGreen.on_default().bold();
+const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// Colours of the threads, so that the eye can follow one through the picture and the list.
+const THREADS: [Style; 6] = [
+    AnsiColor::Cyan.on_default(),
+    AnsiColor::Yellow.on_default(),
+    AnsiColor::Magenta.on_default(),
+    AnsiColor::Green.on_default(),
+    AnsiColor::Blue.on_default(),
+    AnsiColor::Red.on_default(),
+];
+
+fn thread_style(thread: usize) -> Style {
+    THREADS[thread % THREADS.len()]
+}
+
+struct Page {
+    color: bool,
+    width: usize,
+}
+
+impl Page {
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.color && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn finding(&self, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}", self.head(finding))?;
+        writeln!(out)?;
+        let seen =
+            if finding.count == 1 { String::new() } else { format!(", {}", counted(finding.count, "time")) };
+        self.paragraph("", &format!("{} ({}{seen})", finding.reason, finding.verdict_text), out)?;
+        writeln!(out)?;
+        let drawn = self.picture(finding, out)?;
+        if drawn {
+            writeln!(out)?;
+        }
+        for step in finding.steps.iter().take(MOST_STEPS) {
+            self.step(finding, step, drawn, out)?;
+        }
+        if finding.steps.len() > MOST_STEPS {
+            let more = counted((finding.steps.len() - MOST_STEPS) as u64, "more step");
+            self.paragraph("", &format!("… and {more}, in the JSON output"), out)?;
+        }
+        if finding.refuted.len() > 1 {
+            let nested: Vec<String> =
+                finding.refuted.iter().skip(1).map(|block| quoted(&block.region)).collect();
+            let are = if nested.len() == 1 { "is" } else { "are" };
+            self.paragraph("", &format!("Inside it {} {are} not atomic either.", list(&nested)), out)?;
+        }
+        writeln!(out, "  {}", self.paint(FAINT, &format!("fingerprint {}", finding.fingerprint)))
+    }
+
+    /// The title and the source text, in the manner of the Rust compiler.
+    fn head(&self, finding: &Finding) -> String {
+        let level = match finding.level {
+            Level::Error => annotate_snippets::Level::ERROR,
+            Level::Warning => annotate_snippets::Level::WARNING,
+            Level::Note => annotate_snippets::Level::NOTE,
+        };
+        let title = printable(&finding.title);
+        let mut group = Group::with_title(level.primary_title(title).id(finding.rule));
+        for snippet in &finding.snippets {
+            group = group.element(self.snippet(snippet));
+        }
+        if finding.snippets.is_empty()
+            && let Some(place) = &finding.primary.place
+        {
+            let path = place.file.as_ref().unwrap_or(&place.text);
+            let mut origin = Origin::path(printable(path));
+            if let Some(line) = place.line {
+                origin = origin.line(line as usize);
+            }
+            if let Some(column) = place.column {
+                origin = origin.char_column(column as usize);
+            }
+            group = group.element(origin);
+        }
+        let renderer = if self.color { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(self.width).render(&[group])
+    }
+
+    fn snippet<'a>(
+        &self,
+        snippet: &'a Snippet,
+    ) -> annotate_snippets::Snippet<'a, annotate_snippets::Annotation<'a>> {
+        let marks = snippet.marks.iter().map(|mark| {
+            let kind = if mark.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+            kind.span(mark.span.clone()).label(cut(&printable(&mark.label), self.width / 2).into_owned())
+        });
+        annotate_snippets::Snippet::source(snippet.text.as_str())
+            .path(printable(&snippet.file))
+            .line_start(snippet.first_line)
+            .fold(false)
+            .annotations(marks)
+    }
+
+    /// One column for each thread, one row for each step, time downwards. False if there is no room for it.
+    fn picture(&self, finding: &Finding, out: &mut impl Write) -> io::Result<bool> {
+        let lanes = finding.threads.len();
+        let lane = (self.width.saturating_sub(8) / lanes.max(1)).min(WIDEST_LANE);
+        if lanes < 2 || lane < NARROWEST_LANE || finding.steps.is_empty() {
+            return Ok(false);
+        }
+        let heads = finding
+            .threads
+            .iter()
+            .enumerate()
+            .map(|(index, thread)| self.cell(&printable(&thread.name), lane, thread_style(index).bold()));
+        writeln!(out, "  {:<5} {}", "", heads.collect::<String>().trim_end())?;
+        let mut open: Vec<Option<usize>> = vec![None; lanes];
+        for step in finding.steps.iter().take(MOST_STEPS) {
+            let transaction = step.transaction.and_then(|index| finding.transactions.get(index));
+            let block = transaction.and_then(|transaction| transaction.region.as_deref());
+            if let (Some(transaction), Some(block)) = (transaction, block)
+                && transaction.steps.first() == Some(&step.number)
+            {
+                let style = if transaction.blamed { ERROR } else { STRONG };
+                let blame = if transaction.blamed { " (blamed)" } else { "" };
+                let room = lane.saturating_sub(4 + columns(blame));
+                let title = format!("┌ {}{blame}", cut(&printable(block), room));
+                self.row("", step.thread, (&title, style), &open, lane, out)?;
+                open[step.thread] = transaction.steps.last().copied();
+            }
+            let bar = if block.is_some() { "│" } else { "•" };
+            let text = format!("{bar} {}", printable(&step.operation.short));
+            self.row(
+                &format!("({})", step.number),
+                step.thread,
+                (&text, thread_style(step.thread)),
+                &open,
+                lane,
+                out,
+            )?;
+            if open[step.thread] == Some(step.number) {
+                open[step.thread] = None;
+            }
+        }
+        Ok(true)
+    }
+
+    /// One row of the picture: a text in the column of one thread, and a bar where another is inside its block.
+    fn row(
+        &self,
+        number: &str,
+        thread: usize,
+        (text, style): (&str, Style),
+        open: &[Option<usize>],
+        lane: usize,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let cells = open.iter().enumerate().map(|(index, block)| match block {
+            _ if index == thread => self.cell(text, lane, style),
+            Some(_) => self.cell("│", lane, thread_style(index)),
+            None => self.cell("", lane, FAINT),
+        });
+        writeln!(out, "  {number:<5} {}", cells.collect::<String>().trim_end())
+    }
+
+    /// A text cut and filled up to the width of a column.
+    fn cell(&self, text: &str, lane: usize, style: Style) -> String {
+        let text = cut(text, lane.saturating_sub(2));
+        let rest = " ".repeat(lane.saturating_sub(columns(&text)));
+        format!("{}{rest}", self.paint(style, &text))
+    }
+
+    /// One step: where and under which calls; also who did what, unless the picture has told it.
+    fn step(&self, finding: &Finding, step: &Step, drawn: bool, out: &mut impl Write) -> io::Result<()> {
+        let mut text = String::new();
+        if !drawn {
+            let thread = finding.threads.get(step.thread).map_or("?", |thread| &thread.name);
+            text = format!("{thread} {} ", step.operation.text);
+        }
+        text.push_str("at ");
+        text.push_str(step.place().map_or("an unknown place", |place| &place.text));
+        let calls: Vec<&str> = step.stack.iter().filter_map(|frame| frame.function.as_deref()).collect();
+        if !calls.is_empty() {
+            text.push_str(&format!(" in {}", calls.join(" ← ")));
+        }
+        if let Some(position) = &step.position {
+            text.push_str(&format!(" (trace {position})"));
+        }
+        self.paragraph(&format!("({}) ", step.number), &text, out)
+    }
+
+    /// A text with an indentation of two and a head that the lines after the first are indented by.
+    fn paragraph(&self, head: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+        let text = printable(text);
+        let indent = 2 + columns(head);
+        let lines = wrap(&cut(&text, LONGEST_PARAGRAPH), self.width.saturating_sub(indent));
+        for (index, line) in lines.iter().enumerate() {
+            let head = if index == 0 { self.paint(STRONG, head) } else { " ".repeat(columns(head)) };
+            writeln!(out, "  {head}{line}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,270 @@
+//! Every output of every hand-made finding, pinned; and held against what others say the formats are.
+
+use super::model::Status;
+use super::terminal::{ColorChoice, Layout};
+use super::*;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+fn scenarios() -> Vec<(&'static str, Vec<Finding>)> {
+    vec![
+        ("set_add", vec![support::set_add()]),
+        ("three", vec![support::three()]),
+        ("blameless", vec![support::blameless()]),
+        ("counter", vec![support::counter()]),
+        ("hostile", vec![support::hostile()]),
+        ("nameless", vec![support::nameless()]),
+        ("statuses", statuses()),
+        ("clean", Vec::new()),
+    ]
+}
+
+fn statuses() -> Vec<Finding> {
+    let mut findings = vec![support::blameless(), support::set_add(), support::three()];
+    findings[0].status = Status::InBaseline;
+    findings[1].status = Status::Suppressed { reason: "the set is only a cache".to_owned() };
+    findings
+}
+
+fn report(name: &str, findings: Vec<Finding>) -> Report {
+    let clean = findings.is_empty();
+    let mut report = Report::new(
+        findings,
+        Watched {
+            inputs: vec!["traces/set add.std".to_owned()],
+            analyses: vec!["velodrome".to_owned()],
+            events: 1_234_567,
+            threads: 2,
+            notes: if clean {
+                vec!["the trace ends in the middle of an event".to_owned()]
+            } else {
+                Vec::new()
+            },
+            hidden: if name == "statuses" { 4 } else { 0 },
+            baseline: name == "statuses",
+            next_when_clean: Some("keirin explain".to_owned()),
+        },
+    );
+    // The snapshots must survive a release.
+    report.tool.version = "1.2.3".to_owned();
+    report
+}
+
+type Write = fn(&Report, &mut Vec<u8>) -> std::io::Result<()>;
+
+fn text(write: Write, report: &Report) -> String {
+    let mut bytes = Vec::new();
+    write(report, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn snapshots(output: &str, write: Write) {
+    for (name, findings) in scenarios() {
+        insta::assert_snapshot!(format!("{output}_{name}"), text(write, &report(name, findings)));
+    }
+}
+
+fn plain(report: &Report, out: &mut Vec<u8>) -> std::io::Result<()> {
+    terminal::write(report, Layout::default(), out)
+}
+
+#[test]
+fn terminal() {
+    snapshots("terminal", plain);
+}
+
+#[test]
+fn terminal_in_colour() {
+    snapshots("colour", |report, out| terminal::write(report, Layout { color: true, width: 100 }, out));
+}
+
+#[test]
+fn terminal_narrow() {
+    snapshots("narrow", |report, out| terminal::write(report, Layout { color: false, width: 1 }, out));
+}
+
+#[test]
+fn json() {
+    snapshots("json", json::write);
+}
+
+#[test]
+fn sarif() {
+    snapshots("sarif", sarif::write);
+}
+
+#[test]
+fn dot() {
+    snapshots("dot", dot::write);
+}
+
+#[test]
+fn a_finding_fits_on_one_screen() {
+    for finding in support::all() {
+        let lines = text(plain, &report("", vec![finding])).lines().count();
+        assert!(lines <= 50, "{lines} lines");
+    }
+}
+
+#[test]
+fn the_terminal_gets_no_control_characters_from_a_trace() {
+    let shown = text(plain, &report("hostile", vec![support::hostile()]));
+    let bad: Vec<char> =
+        shown.chars().filter(|&character| character != '\n' && text::is_dangerous(character)).collect();
+    assert_eq!(bad, []);
+}
+
+#[test]
+fn json_follows_its_schema() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/report.schema.json")).unwrap();
+    jsonschema::meta::validate(&schema).expect("the schema is a JSON Schema");
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, findings) in scenarios() {
+        let output = text(json::write, &report(name, findings));
+        let value: serde_json::Value = serde_json::from_str(&output).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{name}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"schema": "keirin-report/1"})));
+}
+
+/// The schema that OASIS publishes comes with the sources of the `serde-sarif` crate, which cargo has at hand.
+fn published_sarif_schema() -> serde_json::Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let package =
+        metadata["packages"].as_array().unwrap().iter().find(|package| package["name"] == "serde-sarif");
+    let manifest = package.expect("serde-sarif is a dependency")["manifest_path"].as_str().unwrap();
+    let schema = std::path::Path::new(manifest).with_file_name("src").join("schema.json");
+    let text = std::fs::read_to_string(schema).expect("serde-sarif carries the schema");
+    let mut schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // As published the pattern for languages is not a valid regular expression. We write no such member.
+    for owner in ["run", "toolComponent"] {
+        let language = &mut schema["definitions"][owner]["properties"]["language"];
+        language.as_object_mut().unwrap().remove("pattern").unwrap();
+    }
+    schema
+}
+
+#[test]
+fn sarif_follows_the_published_schema_and_a_public_crate_reads_it() {
+    let schema = published_sarif_schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, findings) in scenarios() {
+        let count = findings.len();
+        let output = text(sarif::write, &report(name, findings));
+        let value: serde_json::Value = serde_json::from_str(&output).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{name}");
+        let parsed: serde_sarif::sarif::Sarif = serde_json::from_str(&output).unwrap();
+        let results = parsed.runs[0].results.as_ref().unwrap();
+        assert_eq!(results.len(), count, "{name}");
+        assert!(results.iter().all(|result| result.rule_id.as_deref() == Some("atomicity-violation")));
+        for result in results {
+            let flows = result.code_flows.iter().flatten().flat_map(|flow| &flow.thread_flows);
+            let mut order: Vec<i64> =
+                flows.flat_map(|flow| &flow.locations).filter_map(|step| step.execution_order).collect();
+            order.sort_unstable();
+            assert_eq!(order, (1..=order.len() as i64).collect::<Vec<_>>(), "{name}");
+        }
+    }
+    assert!(!validator.is_valid(&serde_json::json!({"version": "2.1.0"})));
+}
+
+#[test]
+fn graphviz_draws_every_graph() {
+    for (name, findings) in scenarios() {
+        let output = text(dot::write, &report(name, findings));
+        let mut child = Command::new("dot")
+            .arg("-Tsvg")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("this test needs Graphviz: install the package `graphviz`, which has the program `dot`");
+        child.stdin.take().unwrap().write_all(output.as_bytes()).unwrap();
+        let drawn = child.wait_with_output().unwrap();
+        let complaint = String::from_utf8_lossy(&drawn.stderr);
+        assert!(drawn.status.success(), "{name}: {complaint}");
+        let svg = String::from_utf8(drawn.stdout).unwrap();
+        assert!(svg.contains("</svg>"), "{name}");
+        if name == "set_add" {
+            assert!(svg.contains("T1: in Set.add") && svg.contains("stroke-dasharray"), "{svg}");
+        }
+        if name == "hostile" {
+            let shown = "in &lt;/script&gt;&lt;b&gt;&amp;amp; {0} &quot;q&quot; \\l |x|";
+            assert!(svg.contains(shown), "the name is shown as it is: {svg}");
+        }
+    }
+}
+
+#[test]
+fn findings_with_equal_fingerprints_are_merged_into_the_first() {
+    let findings = support::sighted_twice();
+    let counts: Vec<u64> = findings.iter().map(|finding| finding.count).collect();
+    assert_eq!(counts, [5]);
+    assert_eq!(findings[0].steps[0].position.as_deref(), Some("line 10"));
+}
+
+#[test]
+fn fingerprints_ignore_lines_and_threads() {
+    let fingerprints: std::collections::BTreeSet<_> =
+        support::all().into_iter().map(|finding| finding.fingerprint).collect();
+    assert_eq!(fingerprints.len(), support::all().len());
+    let one = support::set_add();
+    let mut other = support::set_add();
+    for step in &mut other.steps {
+        step.thread = 1 - step.thread;
+        step.position = None;
+        for place in step.stack.iter_mut().filter_map(|frame| frame.place.as_mut()) {
+            place.line = Some(1);
+            place.text = "moved".to_owned();
+        }
+    }
+    let again = fingerprint::fingerprint(other.rule, &other.transactions, &other.refuted, &other.steps);
+    assert_eq!(again, one.fingerprint);
+    // Pinned: a change would silently void every baseline and needs a new version of the recipe.
+    insta::assert_snapshot!(one.fingerprint);
+}
+
+#[test]
+fn the_cap_hides_only_reported_findings_of_the_same_site() {
+    let mut findings = vec![support::set_add(); 5];
+    findings.extend([support::three(), support::nameless(), support::nameless()]);
+    findings[0].status = Status::InBaseline;
+    assert_eq!(cap_per_site(&mut findings, 2), 2);
+    let titles: Vec<&str> = findings.iter().map(|finding| finding.title.as_str()).collect();
+    assert_eq!(titles.len(), 6, "{titles:?}");
+    assert_eq!(cap_per_site(&mut findings, 0), 5);
+    assert_eq!(findings.len(), 1);
+}
+
+#[test]
+fn only_reported_findings_count_for_the_exit_code() {
+    let mut findings = statuses();
+    assert!(report("", findings.clone()).has_findings());
+    findings.pop();
+    assert!(!report("", findings).has_findings());
+}
+
+#[test]
+fn colour_is_for_terminals_unless_the_user_says_otherwise() {
+    let set = Some(std::ffi::OsStr::new("1"));
+    let empty = Some(std::ffi::OsStr::new(""));
+    assert!(ColorChoice::Auto.enabled(true, None) && ColorChoice::Auto.enabled(true, empty));
+    assert!(!ColorChoice::Auto.enabled(true, set) && !ColorChoice::Auto.enabled(false, None));
+    assert!(ColorChoice::Always.enabled(false, set) && !ColorChoice::Never.enabled(true, None));
+}
