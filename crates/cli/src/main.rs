@@ -1,13 +1,176 @@
 //! The command line of keirin.
+//!
+//! Each command is a file in `cmd`; what they share is beside it: [`options`] (one table for all sources of options),
+//! [`input`] and [`output`], [`report`] with its filters [`suppress`] and [`baseline`].
 
-// Used by the commands once they are there.
-#[allow(dead_code)]
 mod baseline;
-#[allow(dead_code)]
+mod cmd;
+mod input;
+mod options;
+mod output;
+mod progress;
 mod report;
-#[allow(dead_code)]
 mod sources;
-#[allow(dead_code)]
 mod suppress;
 
-fn main() {}
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use cmd::Exit;
+use keirin_core::trace::TraceError;
+use options::Command as Table;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A panic is our own defect: it is told in one line, and the exit code says that keirin failed.
+    std::panic::set_hook(Box::new(|info| {
+        complain(&format!("internal error, please report it with the input: {info}"));
+    }));
+    let exit = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::Failed);
+    ExitCode::from(exit as u8)
+}
+
+fn run() -> Exit {
+    let matches = match command_line().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            let asked_for = !error.use_stderr();
+            // If even the help cannot be printed there is nothing left to say it with.
+            let _ = error.print();
+            return if asked_for { Exit::Clean } else { Exit::Usage };
+        }
+    };
+    match dispatch(&matches) {
+        Ok(exit) => exit,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            let from_input = error.chain().any(|cause| {
+                cause.is::<TraceError>() || cause.is::<std::io::Error>()
+            });
+            if from_input { Exit::Failed } else { Exit::Usage }
+        }
+    }
+}
+
+fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
+    let paths = |matches: &ArgMatches| -> Vec<PathBuf> {
+        matches.get_many::<PathBuf>("trace").into_iter().flatten().cloned().collect()
+    };
+    match matches.subcommand() {
+        Some(("check", matches)) => {
+            cmd::check::run(&paths(matches), &options::load(Table::Check, matches)?)
+        }
+        Some(("demo", matches)) => cmd::demo::run(&options::load(Table::Demo, matches)?),
+        Some(("convert", matches)) => {
+            let options = options::load(Table::Convert, matches)?;
+            cmd::convert::run(&paths(matches)[0], &options)
+        }
+        Some(("gen", matches)) => cmd::generate::run(&options::load(Table::Generate, matches)?),
+        Some(("stats", matches)) => {
+            cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?)
+        }
+        Some(("explain", matches)) => {
+            cmd::explain::run(matches.get_one::<String>("rule").map(String::as_str))
+        }
+        Some(("completions", matches)) => match matches.get_one("shell") {
+            Some(shell) => cmd::completions::run(command_line(), *shell),
+            None => Ok(Exit::Usage),
+        },
+        _ => Ok(Exit::Usage),
+    }
+}
+
+/// The definition of the command line; help and completions are made from it.
+fn command_line() -> Command {
+    Command::new("keirin")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Finds data races and atomicity violations in C, C++ and Rust programs")
+        .after_help(
+            "Exit codes: 0 nothing found, 66 findings, 2 wrong usage or configuration, 3 an input could not be read \
+             or keirin failed.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            with_options(Command::new("check"), Table::Check)
+                .about("Checks recorded traces")
+                .arg(traces("Traces to check; - is standard input")),
+        )
+        .subcommand(
+            with_options(Command::new("demo"), Table::Demo)
+                .about("Checks an embedded trace of a small program and shows the report"),
+        )
+        .subcommand(
+            with_options(Command::new("convert"), Table::Convert)
+                .about("Converts a trace to another format")
+                .arg(traces("Trace to convert; - is standard input").num_args(1)),
+        )
+        .subcommand(
+            with_options(Command::new("gen"), Table::Generate)
+                .about("Makes a random trace, reproducible from its seed")
+                .after_help(cmd::generate::families_help()),
+        )
+        .subcommand(
+            with_options(Command::new("stats"), Table::Stats)
+                .about("Tells what traces hold")
+                .arg(traces("Traces to count; - is standard input")),
+        )
+        .subcommand(
+            Command::new("explain")
+                .about("Explains a kind of finding: what it means, an example, how to fix it")
+                .arg(Arg::new("rule").value_name("RULE").help("Name of the rule; without it all are listed")),
+        )
+        .subcommand(
+            Command::new("completions").about("Prints a completion script for a shell").arg(
+                Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)),
+            ),
+        )
+}
+
+fn traces(help: &'static str) -> Arg {
+    Arg::new("trace")
+        .value_name("TRACE")
+        .help(help)
+        .required(true)
+        .num_args(1..)
+        .value_parser(value_parser!(PathBuf))
+        .value_hint(clap::ValueHint::FilePath)
+}
+
+/// Adds the options of the table that a command takes.
+fn with_options(mut command: Command, table: Table) -> Command {
+    for row in options::rows_of(table) {
+        let help = if row.default.is_empty() {
+            row.help.to_owned()
+        } else {
+            format!("{} [default: {}]", row.help, row.default)
+        };
+        let mut arg = Arg::new(row.name).long(row.name).help(help);
+        if row.value.is_empty() {
+            arg = arg.action(ArgAction::SetTrue);
+        } else {
+            arg = arg.value_name(row.value).action(ArgAction::Append);
+            if matches!(row.value, "FILE" | "DIR") {
+                arg = arg.value_hint(clap::ValueHint::AnyPath);
+            }
+        }
+        if row.name == "output" {
+            arg = arg.short('o');
+        }
+        command = command.arg(arg);
+    }
+    command
+}
+
+/// Tells what went wrong, on standard error.
+pub(crate) fn complain(message: &str) {
+    tell(&format!("error: {message}"));
+}
+
+/// Tells something on standard error. Control characters could come from a hostile input; they are not passed on.
+pub(crate) fn tell(message: &str) {
+    let clean = report::text::printable(message);
+    // Without standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "keirin: {clean}");
+}

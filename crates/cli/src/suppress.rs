@@ -139,7 +139,7 @@ pub(crate) fn suggestion(finding: &Finding) -> String {
     let title: String =
         finding.title.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
     format!(
-        "# {title}\n[[suppress]]\nrule = \"{}\"\nfingerprint = \"{}\"\nreason = \"TODO: say why this is harmless\"\n",
+        "# {title}\n[[suppress]]\nrule = \"{}\"\nfingerprint = \"{}\"\nreason = \"say here why this is harmless\"\n",
         finding.rule, finding.fingerprint
     )
 }

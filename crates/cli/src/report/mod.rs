@@ -14,7 +14,7 @@ pub(crate) mod rules;
 pub(crate) mod sarif;
 mod snippet;
 pub(crate) mod terminal;
-mod text;
+pub(crate) mod text;
 mod wording;
 
 #[cfg(test)]

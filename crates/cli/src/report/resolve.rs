@@ -33,25 +33,30 @@ pub(crate) struct Names<'a> {
 
 /// Resolves the findings. Those with the same fingerprint become one, the first, with the counts added up.
 pub(crate) fn resolve(raw: &[RawFinding], names: Names<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    let mut index = HashMap::new();
-    for raw in raw {
-        let finding = names.finding(raw);
-        match index.get(&finding.fingerprint) {
-            Some(&at) => {
-                let first: &mut Finding = &mut findings[at];
-                first.count = first.count.saturating_add(finding.count);
-            }
-            None => {
-                index.insert(finding.fingerprint.clone(), findings.len());
-                findings.push(finding);
-            }
-        }
-    }
+    let mut findings = merge(raw.iter().map(|raw| names.finding(raw)));
     for finding in &mut findings {
         finding.snippets = snippets(finding, names.sources);
     }
     findings
+}
+
+/// Makes one of the findings with the same fingerprint: the first, with the counts added up.
+pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    let mut index = HashMap::new();
+    for finding in findings {
+        match index.get(&finding.fingerprint) {
+            Some(&at) => {
+                let first: &mut Finding = &mut merged[at];
+                first.count = first.count.saturating_add(finding.count);
+            }
+            None => {
+                index.insert(finding.fingerprint.clone(), merged.len());
+                merged.push(finding);
+            }
+        }
+    }
+    merged
 }
 
 /// The threads of a finding, numbered in the order of their appearance.

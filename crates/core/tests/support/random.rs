@@ -142,7 +142,7 @@ fn choose(
             state.joined = true;
             Some(Op::Join { child: ThreadId(child) })
         }
-        240..=242 => Some(Op::Notify { condition: ConditionId(0), all: which % 2 == 0 }),
+        240..=242 => Some(Op::Notify { condition: ConditionId(0), all: which > 99 }),
         243..=245 => Some(Op::Wait { condition: ConditionId(0) }),
         246..=248 => Some(Op::HappensBefore { token: u64::from(which % 2) }),
         249..=251 => Some(Op::HappensAfter { token: u64::from(which % 2) }),

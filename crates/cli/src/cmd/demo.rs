@@ -1,0 +1,25 @@
+//! `keirin demo`: checks an embedded trace of a small program and shows the report.
+
+use super::check::{Filters, check_one, finish};
+use super::Exit;
+use crate::input::Input;
+use crate::options::Options;
+use crate::report::Watched;
+use crate::sources::Sources;
+use anyhow::Result;
+use keirin_core::trace::std_format;
+
+const PROGRAM: &str = include_str!("../demo/set.cpp");
+const TRACE: &str = include_str!("../demo/set.std");
+
+/// Runs the demonstration. That it finds what it is meant to find is a success.
+pub(crate) fn run(options: &Options) -> Result<Exit> {
+    let mut sources = Sources::none();
+    sources.embed("set.cpp", PROGRAM);
+    let source = Box::new(std_format::Reader::new(TRACE.as_bytes()));
+    let input = Input { name: "the embedded trace of set.cpp".to_owned(), source, bytes: None };
+    let mut watched = Watched::default();
+    let findings = check_one(input, options, &sources, &mut watched)?;
+    finish(findings, watched, options, &Filters::default())?;
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,43 @@
+//! `keirin explain`: what a kind of finding means, an example, how to fix it.
+
+use super::Exit;
+use crate::options::similar;
+use crate::output::tolerate_closed;
+use crate::report::rules;
+use anyhow::{Context, Result, bail};
+use keirin_core::finding::Rule;
+use std::io::Write;
+
+/// Explains the rule with a name, or lists the rules.
+pub(crate) fn run(name: Option<&str>) -> Result<Exit> {
+    let text = match name {
+        None => list(),
+        Some(name) => match Rule::ALL.into_iter().find(|rule| rule.name() == name) {
+            Some(rule) => page(rule),
+            None => {
+                let hint = similar(name, Rule::ALL.map(Rule::name))
+                    .map_or_else(String::new, |similar| format!(" Did you mean `{similar}`?"));
+                bail!("there is no rule `{name}`.{hint} `keirin explain` lists all rules")
+            }
+        },
+    };
+    tolerate_closed(std::io::stdout().write_all(text.as_bytes())).context("cannot write standard output")?;
+    Ok(Exit::Clean)
+}
+
+fn list() -> String {
+    Rule::ALL.iter().map(|rule| format!("{:<24}{}\n", rule.name(), rules::text(*rule).short)).collect()
+}
+
+fn page(rule: Rule) -> String {
+    let text = rules::text(rule);
+    let paragraph = |text: &str| crate::report::text::wrap(text, 96).join("\n");
+    format!(
+        "{}: {}\n\n{}\n\nEXAMPLE\n\n{}\nHOW TO FIX IT\n\n{}\n",
+        rule.name(),
+        text.short,
+        paragraph(text.full),
+        text.example,
+        paragraph(text.help)
+    )
+}

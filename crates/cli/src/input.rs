@@ -1,0 +1,104 @@
+//! Opens traces: from files or standard input, in any format, told by content and not by name.
+
+use anyhow::{Context, Result, bail};
+use keirin_core::trace::native::{self, ReaderOptions};
+use keirin_core::trace::{Source, TraceError, std_format};
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What people type for standard input.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// An open trace.
+pub(crate) struct Input {
+    /// How the user named it.
+    pub(crate) name: String,
+    pub(crate) source: Box<dyn Source>,
+    /// Number of bytes, if it is known.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// Opens a trace by the name that the user gave.
+pub(crate) fn open(name: &Path, lenient: bool) -> Result<Input> {
+    let options = ReaderOptions { skip_damaged: lenient };
+    let display = if name.as_os_str() == STANDARD_INPUT {
+        "standard input".to_owned()
+    } else {
+        name.display().to_string()
+    };
+    let opened = if name.as_os_str() == STANDARD_INPUT {
+        from_stream(io::stdin(), options)
+    } else {
+        from_file(name, options)
+    };
+    let (source, bytes) = opened.with_context(|| display.clone())?;
+    Ok(Input { name: display, source, bytes })
+}
+
+type Opened = (Box<dyn Source>, Option<u64>);
+
+fn from_file(path: &Path, options: ReaderOptions) -> Result<Opened> {
+    let metadata = std::fs::metadata(path).context("cannot be opened")?;
+    if metadata.is_dir() {
+        bail!("is a directory; name the trace files in it");
+    }
+    let mut file = File::open(path).context("cannot be opened")?;
+    if !metadata.is_file() {
+        // A pipe or a device can be read only once.
+        return from_stream(file, options);
+    }
+    let start = first_bytes(&mut file)?;
+    file.seek(SeekFrom::Start(0))?;
+    let source: Box<dyn Source> = match format_of(&start)? {
+        Content::Native => Box::new(native::Reader::with_options(file, options)?),
+        Content::Text => Box::new(std_format::Reader::new(file)),
+    };
+    Ok((source, Some(metadata.len())))
+}
+
+fn from_stream(mut stream: impl Read + 'static, options: ReaderOptions) -> Result<Opened> {
+    let start = first_bytes(&mut stream)?;
+    let content = format_of(&start)?;
+    let mut whole = Cursor::new(start).chain(stream);
+    match content {
+        Content::Text => Ok((Box::new(std_format::Reader::new(whole)), None)),
+        Content::Native => {
+            // The blocks of a native trace are not in the order of the events, so it must be possible to go back.
+            let mut file = tempfile::tempfile().context("cannot make a temporary file")?;
+            let bytes = io::copy(&mut whole, &mut file).context("reading failed")?;
+            file.seek(SeekFrom::Start(0))?;
+            Ok((Box::new(native::Reader::with_options(file, options)?), Some(bytes)))
+        }
+    }
+}
+
+fn first_bytes(input: &mut impl Read) -> Result<Vec<u8>> {
+    let mut start = Vec::new();
+    input.take(512).read_to_end(&mut start).context("reading failed")?;
+    Ok(start)
+}
+
+enum Content {
+    Native,
+    Text,
+}
+
+fn format_of(start: &[u8]) -> Result<Content> {
+    if start.is_empty() {
+        return Err(TraceError::Empty.into());
+    }
+    if start.starts_with(&native::MAGIC) {
+        return Ok(Content::Native);
+    }
+    if start.len() < native::MAGIC.len() && native::MAGIC.starts_with(start) {
+        bail!("the native trace is cut off within its first {} bytes", native::MAGIC.len());
+    }
+    if let Some(byte) = start.iter().position(|byte| *byte == 0) {
+        return Err(TraceError::Unknown(format!(
+            "it has a zero byte at offset {byte}, so it is no text, and it does not start like a native trace"
+        ))
+        .into());
+    }
+    Ok(Content::Text)
+}

@@ -1,0 +1,227 @@
+//! The options of keirin: one table, from which the flags of the command line, the `KEIRIN_OPTIONS` variable, the
+//! `keirin.toml` file and the reference page are made.
+//!
+//! A value comes from the last of: the default, `keirin.toml`, `KEIRIN_OPTIONS`, the command line. Lists of files are
+//! added up instead.
+
+mod sources;
+mod values;
+
+pub(crate) use sources::load;
+pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
+
+use keirin_core::generate::Family;
+use std::path::PathBuf;
+use values::Setting;
+
+/// The commands that take options from the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Command {
+    Check,
+    Demo,
+    Convert,
+    Generate,
+    Stats,
+}
+
+impl Command {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Command::Check => "check",
+            Command::Demo => "demo",
+            Command::Convert => "convert",
+            Command::Generate => "gen",
+            Command::Stats => "stats",
+        }
+    }
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// What the value is, as the help shows it; empty for a switch.
+    pub(crate) value: &'static str,
+    pub(crate) default: &'static str,
+    pub(crate) commands: &'static [Command],
+    pub(crate) help: &'static str,
+}
+
+macro_rules! options {
+    ($($name:literal $field:ident: $type:ty = $default:literal, $value:literal, [$($command:ident)+], $help:literal;)+) => {
+        /// All options with their values.
+        #[derive(Clone, Debug)]
+        pub(crate) struct Options {
+            $(pub(crate) $field: $type,)+
+        }
+
+        /// The table.
+        pub(crate) const ROWS: &[Row] = &[
+            $(Row {
+                name: $name,
+                value: $value,
+                default: $default,
+                commands: &[$(Command::$command),+],
+                help: $help,
+            },)+
+        ];
+
+        impl Options {
+            /// Sets an option from text. Ok(false): there is no such option.
+            pub(crate) fn set(&mut self, name: &str, text: &str) -> Result<bool, String> {
+                match name {
+                    $($name => self.$field.assign(text).map(|()| true),)+
+                    _ => Ok(false),
+                }
+            }
+        }
+
+        impl Default for Options {
+            fn default() -> Self {
+                let mut options = Self { $($field: Setting::unset(),)+ };
+                for row in ROWS.iter().filter(|row| !row.default.is_empty()) {
+                    let set = options.set(row.name, row.default);
+                    debug_assert_eq!(set, Ok(true), "default of --{}", row.name);
+                }
+                options
+            }
+        }
+    };
+}
+
+options! {
+    "analysis" analysis: Analyses = "velodrome", "NAMES", [Check],
+        "Analyses to run, separated by commas: velodrome";
+    "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
+        "`keirin` for our own algorithms, `published` for those of the papers, to compare";
+    "no-merge" no_merge: bool = "", "", [Check],
+        "Published Velodrome: give every operation outside regions a node of its own";
+    "no-gc" no_gc: bool = "", "", [Check],
+        "Published Velodrome: keep nodes that can no longer be on a cycle";
+    "lenient" lenient: bool = "", "", [Check Convert Stats],
+        "Go on after events that cannot have happened and blocks that are damaged, and count them";
+    "format" format: Format = "terminal", "FORMAT", [Check Demo],
+        "Report as `terminal`, `json`, `sarif` or `dot`";
+    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats],
+        "Write to a file instead of standard output";
+    "color" color: ColorChoice = "auto", "WHEN", [Check Demo],
+        "Colour: `auto`, `always` or `never`; NO_COLOR is honoured by `auto`";
+    "max-per-site" max_per_site: u64 = "10", "N", [Check],
+        "Show at most this many findings for one place in the program; 0 shows all";
+    "suppressions" suppressions: Vec<PathBuf> = "", "FILE", [Check],
+        "Do not report what this file suppresses, with reasons; may be given several times";
+    "baseline" baseline: Option<PathBuf> = "", "FILE", [Check],
+        "Report only what is not in this baseline";
+    "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check],
+        "Write the findings as a baseline for later runs";
+    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check],
+        "Look for source files here as well; may be given several times";
+    "stats" stats: bool = "", "", [Check],
+        "Print figures about the work of the analyses";
+    "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats],
+        "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
+    "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
+        "Format to write: `std` (text) or `ktrace` (native); by default what the name of the output says, else `std`";
+    "family" family: Family = "few-threads", "NAME", [Generate],
+        "Kind of trace: see `keirin gen --help`";
+    "events" events: u64 = "100000", "N", [Generate],
+        "Number of events, about";
+    "threads" threads: Option<u64> = "", "N", [Generate],
+        "Number of threads";
+    "locks" locks: Option<u64> = "", "N", [Generate],
+        "Number of locks";
+    "variables" variables: Option<u64> = "", "N", [Generate],
+        "Number of variables";
+    "region-length" region_length: Option<u64> = "", "N", [Generate],
+        "Accesses in one atomic region, about";
+    "violations" violations: f64 = "0", "SHARE", [Generate],
+        "Share of the atomic regions that another thread tears, from 0 to 1";
+    "seed" seed: u64 = "1", "N", [Generate],
+        "Seed of the random choices: the same seed gives the same bytes";
+}
+
+/// The option names that a command takes.
+pub(crate) fn rows_of(command: Command) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| row.commands.contains(&command))
+}
+
+/// The known name that looks most like an unknown one.
+pub(crate) fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let best = known.into_iter().map(|other| (distance(name, other), other)).min()?;
+    (best.0 <= 1 + name.len() / 4).then_some(best.1)
+}
+
+/// The number of characters to insert, remove or replace to make one text from another.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The reference page, `docs/options.md`.
+pub(crate) fn reference_page() -> String {
+    let mut page = String::from(
+        "# Options\n\n\
+         This page is made from the table in `crates/cli/src/options.rs`; a test keeps it true.\n\n\
+         An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
+         (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
+         (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
+         over the file. Lists of files add up.\n\n\
+         | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
+    );
+    for row in ROWS {
+        let commands: Vec<&str> = row.commands.iter().map(|command| command.name()).collect();
+        let value = if row.value.is_empty() { "" } else { row.value };
+        let default = match (row.default, row.value) {
+            ("", "") => "off".to_owned(),
+            ("", _) => String::new(),
+            (default, _) => format!("`{default}`"),
+        };
+        page += &format!(
+            "| `--{}` | {value} | {default} | {} | {} |\n",
+            row.name,
+            commands.join(", "),
+            row.help
+        );
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_settable() {
+        let mut names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ROWS.len());
+        assert_eq!(Options::default().set("no-such-option", "1"), Ok(false));
+    }
+
+    #[test]
+    fn similar_names_are_suggested() {
+        assert_eq!(similar("lenent", ["lenient", "format"]), Some("lenient"));
+        assert_eq!(similar("unrelated-thing", ["lenient", "format"]), None);
+    }
+
+    #[test]
+    fn the_reference_page_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/options.md");
+        if std::env::var_os("KEIRIN_UPDATE").is_some() {
+            std::fs::write(path, reference_page()).expect("docs/options.md can be written");
+        }
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(page == reference_page(), "docs/options.md is stale: run the tests with KEIRIN_UPDATE=1");
+    }
+}

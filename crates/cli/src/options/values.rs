@@ -1,0 +1,185 @@
+//! The types of options: how each is read from text.
+
+use std::path::PathBuf;
+
+/// A type of option.
+pub(crate) trait Setting: Sized {
+    /// The value before any default.
+    fn unset() -> Self;
+
+    /// Takes a value from text; a list takes one more.
+    fn assign(&mut self, text: &str) -> Result<(), String>;
+}
+
+impl Setting for bool {
+    fn unset() -> Self {
+        false
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = match text {
+            "true" | "yes" | "on" | "1" => true,
+            "false" | "no" | "off" | "0" => false,
+            other => return Err(format!("`{other}` is neither `true` nor `false`")),
+        };
+        Ok(())
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    // People write 10_000_000 and mean it.
+    text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))
+}
+
+impl Setting for u64 {
+    fn unset() -> Self {
+        0
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = number(text)?;
+        Ok(())
+    }
+}
+
+impl Setting for Option<u64> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(number(text)?);
+        Ok(())
+    }
+}
+
+impl Setting for f64 {
+    fn unset() -> Self {
+        0.0
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = text
+            .parse()
+            .ok()
+            .filter(|share| (0.0..=1.0).contains(share))
+            .ok_or_else(|| format!("`{text}` is not a number from 0 to 1"))?;
+        Ok(())
+    }
+}
+
+impl Setting for Option<PathBuf> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(PathBuf::from(text));
+        Ok(())
+    }
+}
+
+impl Setting for Vec<PathBuf> {
+    fn unset() -> Self {
+        Vec::new()
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        self.push(PathBuf::from(text));
+        Ok(())
+    }
+}
+
+/// An option with a fixed set of values.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident: $first:ident = $first_text:literal $(, $variant:ident = $text:literal)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum $name {
+            $first,
+            $($variant,)*
+        }
+
+        impl $name {
+            pub(crate) const NAMES: &[&str] = &[$first_text $(, $text)*];
+
+            pub(crate) fn from_name(text: &str) -> Result<Self, String> {
+                match text {
+                    $first_text => Ok(Self::$first),
+                    $($text => Ok(Self::$variant),)*
+                    other => Err(format!("`{other}` is none of {}", Self::NAMES.join(", "))),
+                }
+            }
+        }
+
+        impl Setting for $name {
+            fn unset() -> Self {
+                Self::$first
+            }
+
+            fn assign(&mut self, text: &str) -> Result<(), String> {
+                *self = Self::from_name(text)?;
+                Ok(())
+            }
+        }
+
+        impl Setting for Option<$name> {
+            fn unset() -> Self {
+                None
+            }
+
+            fn assign(&mut self, text: &str) -> Result<(), String> {
+                *self = Some($name::from_name(text)?);
+                Ok(())
+            }
+        }
+    };
+}
+
+choice!(
+    /// An analysis by name.
+    AnalysisName: Velodrome = "velodrome"
+);
+choice!(
+    /// Whose algorithms.
+    Algorithm: Keirin = "keirin", Published = "published"
+);
+choice!(
+    /// How a report looks.
+    Format: Terminal = "terminal", Json = "json", Sarif = "sarif", Dot = "dot"
+);
+choice!(
+    /// When a report has colours.
+    ColorChoice: Auto = "auto", Always = "always", Never = "never"
+);
+choice!(
+    /// When something is shown.
+    When: Auto = "auto", Always = "always", Never = "never"
+);
+choice!(
+    /// A format of traces.
+    TraceFormat: Std = "std", Ktrace = "ktrace"
+);
+
+/// The analyses of a run, in the order given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Analyses(pub(crate) Vec<AnalysisName>);
+
+impl Setting for Analyses {
+    fn unset() -> Self {
+        Self(Vec::new())
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        let mut names = Vec::new();
+        for name in text.split(',') {
+            let name = AnalysisName::from_name(name.trim())?;
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        self.0 = names;
+        Ok(())
+    }
+}
+
