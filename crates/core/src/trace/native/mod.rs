@@ -31,6 +31,9 @@ mod scan;
 mod varint;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use block::{
     BLOCK_HEADER_BYTES, BLOCK_MARKER, FILE_HEADER_BYTES, MAGIC, MAX_BLOCK_BYTES, MAX_BLOCK_EVENTS, VERSION,
 };
