@@ -10,6 +10,10 @@ use std::io::Cursor;
 use std::time::Instant;
 
 const EVENTS: usize = 4_000_000;
+
+/// Enough to see that the check works, for `cargo test --all-targets`.
+const FEW_EVENTS: usize = 10_000;
+
 const RUNS: usize = 5;
 
 /// A small generator of numbers that look random (xorshift).
@@ -44,11 +48,11 @@ fn next_op(random: &mut Random, thread: u64, step: u64) -> (SiteId, Op) {
     }
 }
 
-fn make(threads: u64, run_length: u64) -> Vec<Event> {
+fn make(count: usize, threads: u64, run_length: u64) -> Vec<Event> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut steps = vec![0; threads as usize];
-    let mut events = Vec::with_capacity(EVENTS);
-    while events.len() < EVENTS {
+    let mut events = Vec::with_capacity(count);
+    while events.len() < count {
         let thread = random.below(threads);
         for _ in 0..1 + random.below(2 * run_length - 1) {
             let step = &mut steps[thread as usize];
@@ -71,9 +75,10 @@ fn best(mut measured: impl FnMut()) -> f64 {
 }
 
 fn main() {
+    let count = if std::env::args().any(|argument| argument == "--bench") { EVENTS } else { FEW_EVENTS };
     println!("{:>8} {:>6} {:>14} {:>14} {:>12}", "threads", "run", "write M/s", "read M/s", "bytes/event");
     for (threads, run_length) in [(1, 1000), (2, 3), (4, 3), (8, 3), (16, 3), (8, 50), (100, 3), (2000, 3)] {
-        let events = make(threads, run_length);
+        let events = make(count, threads, run_length);
         let batches: Vec<Batch> = (0..)
             .zip(events.chunks(BATCH_EVENTS))
             .map(|(index, chunk)| {
@@ -94,16 +99,16 @@ fn main() {
         let read = best(|| {
             let mut reader = Reader::new(Cursor::new(&bytes)).unwrap();
             let mut batch = Batch::new();
-            let mut count = 0;
+            let mut read = 0;
             loop {
                 let more = reader.fill(&mut batch).unwrap();
-                count += batch.events().len();
+                read += batch.events().len();
                 sum += batch.events().last().map_or(0, |event| u64::from(event.thread.0));
                 if !more {
                     break;
                 }
             }
-            assert_eq!(count, events.len());
+            assert_eq!(read, events.len());
         });
         std::hint::black_box(sum);
         let million = events.len() as f64 / 1e6;

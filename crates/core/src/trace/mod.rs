@@ -67,6 +67,24 @@ impl Batch {
         self.events.extend_from_slice(events);
     }
 
+    /// Adds the first `count` of some events whose positions follow each other.
+    ///
+    /// Few events are copied as a fixed number, the surplus of which is dropped: a copy of unknown length costs more
+    /// than a wider one, and it is done for every switch between threads.
+    #[inline]
+    pub(crate) fn extend_with_first(&mut self, first_position: u64, events: &[Event], count: usize) {
+        const FEW: usize = 4;
+        match events.first_chunk::<FEW>() {
+            Some(few) if count <= FEW => {
+                let length = self.events.len() + count;
+                self.extend(first_position, few);
+                self.events.truncate(length);
+                self.next_position = first_position + count as u64;
+            }
+            _ => self.extend(first_position, &events[..count]),
+        }
+    }
+
     /// The events without their positions.
     #[inline]
     pub fn events(&self) -> &[Event] {
