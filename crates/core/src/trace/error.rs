@@ -61,7 +61,7 @@ pub enum TraceError {
 /// What is missing from a trace that was cut off or damaged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Loss {
-    /// Blocks that are incomplete or damaged.
+    /// Blocks that are incomplete or damaged. Zero if the trace only lacks its end mark.
     pub blocks: u64,
     /// Bytes of the file that could not be used.
     pub bytes: u64,
@@ -73,6 +73,14 @@ pub struct Loss {
 
 impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.blocks == 0 {
+            return write!(
+                f,
+                "the trace is incomplete: it stops at byte {} without an end mark, so its last events may be missing; \
+                 all blocks were read",
+                self.first_byte
+            );
+        }
         write!(
             f,
             "the trace is incomplete: {} block{} ({} bytes) lost from byte {} on; all complete blocks were read",

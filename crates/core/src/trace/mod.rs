@@ -4,6 +4,7 @@
 //! behind the ids. Every writer is a [`Sink`]. Nothing outside this folder knows how a format looks.
 
 mod error;
+pub mod native;
 mod tables;
 
 pub use error::{Loss, TraceError};
@@ -14,6 +15,9 @@ use std::io;
 
 /// How many events a source puts into one batch, roughly.
 pub const BATCH_EVENTS: usize = 4096;
+
+/// How many threads a trace may have. A larger thread number is garbage: better an error than tables of that size.
+pub const MAX_THREADS: u32 = 1 << 20;
 
 /// Some consecutive events of a trace, with their positions.
 ///
@@ -48,6 +52,37 @@ impl Batch {
         }
         self.next_position = position + 1;
         self.events.push(event);
+    }
+
+    /// Adds events whose positions follow each other.
+    #[inline]
+    pub fn extend(&mut self, first_position: u64, events: &[Event]) {
+        if events.is_empty() {
+            return;
+        }
+        if first_position != self.next_position {
+            self.jumps.push((self.events.len() as u32, first_position));
+        }
+        self.next_position = first_position + events.len() as u64;
+        self.events.extend_from_slice(events);
+    }
+
+    /// Adds the first `count` of some events whose positions follow each other.
+    ///
+    /// Few events are copied as a fixed number, the surplus of which is dropped: a copy of unknown length costs more
+    /// than a wider one, and it is done for every switch between threads.
+    #[inline]
+    pub(crate) fn extend_with_first(&mut self, first_position: u64, events: &[Event], count: usize) {
+        const FEW: usize = 4;
+        match events.first_chunk::<FEW>() {
+            Some(few) if count <= FEW => {
+                let length = self.events.len() + count;
+                self.extend(first_position, few);
+                self.events.truncate(length);
+                self.next_position = first_position + count as u64;
+            }
+            _ => self.extend(first_position, &events[..count]),
+        }
     }
 
     /// The events without their positions.
