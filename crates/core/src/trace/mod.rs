@@ -4,6 +4,7 @@
 //! behind the ids. Every writer is a [`Sink`]. Nothing outside this folder knows how a format looks.
 
 mod error;
+pub mod std_format;
 mod tables;
 
 pub use error::{Loss, TraceError};
