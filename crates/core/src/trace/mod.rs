@@ -5,8 +5,10 @@
 
 mod error;
 pub mod native;
+pub mod std_format;
 mod tables;
 
+pub use crate::clock::MAX_THREADS;
 pub use error::{Loss, TraceError};
 pub use tables::{FileId, Location, Module, ModuleId, NameKind, Place, Site, Tables};
 
@@ -15,9 +17,6 @@ use std::io;
 
 /// How many events a source puts into one batch, roughly.
 pub const BATCH_EVENTS: usize = 4096;
-
-/// How many threads a trace may have. A larger thread number is garbage: better an error than tables of that size.
-pub const MAX_THREADS: u32 = 1 << 20;
 
 /// Some consecutive events of a trace, with their positions.
 ///
