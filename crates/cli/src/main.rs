@@ -45,9 +45,8 @@ fn run() -> Exit {
         Ok(exit) => exit,
         Err(error) => {
             complain(&format!("{error:#}"));
-            let from_input = error.chain().any(|cause| {
-                cause.is::<TraceError>() || cause.is::<std::io::Error>()
-            });
+            let from_input =
+                error.chain().any(|cause| cause.is::<TraceError>() || cause.is::<std::io::Error>());
             if from_input { Exit::Failed } else { Exit::Usage }
         }
     }
@@ -58,18 +57,14 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
         matches.get_many::<PathBuf>("trace").into_iter().flatten().cloned().collect()
     };
     match matches.subcommand() {
-        Some(("check", matches)) => {
-            cmd::check::run(&paths(matches), &options::load(Table::Check, matches)?)
-        }
+        Some(("check", matches)) => cmd::check::run(&paths(matches), &options::load(Table::Check, matches)?),
         Some(("demo", matches)) => cmd::demo::run(&options::load(Table::Demo, matches)?),
         Some(("convert", matches)) => {
             let options = options::load(Table::Convert, matches)?;
             cmd::convert::run(&paths(matches)[0], &options)
         }
         Some(("gen", matches)) => cmd::generate::run(&options::load(Table::Generate, matches)?),
-        Some(("stats", matches)) => {
-            cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?)
-        }
+        Some(("stats", matches)) => cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?),
         Some(("explain", matches)) => {
             cmd::explain::run(matches.get_one::<String>("rule").map(String::as_str))
         }

@@ -186,12 +186,8 @@ pub(crate) fn reference_page() -> String {
             ("", _) => String::new(),
             (default, _) => format!("`{default}`"),
         };
-        page += &format!(
-            "| `--{}` | {value} | {default} | {} | {} |\n",
-            row.name,
-            commands.join(", "),
-            row.help
-        );
+        page +=
+            &format!("| `--{}` | {value} | {default} | {} | {} |\n", row.name, commands.join(", "), row.help);
     }
     page
 }

@@ -37,7 +37,8 @@ impl Output {
             Output::Standard(mut out) => tolerate_closed(out.flush()).context("cannot write standard output"),
             Output::File { partial, path } => {
                 let context = || format!("cannot write {}", path.display());
-                let partial = partial.into_inner().map_err(|error| error.into_error()).with_context(context)?;
+                let partial =
+                    partial.into_inner().map_err(|error| error.into_error()).with_context(context)?;
                 partial.persist(&path).map_err(|error| error.error).with_context(context)?;
                 Ok(())
             }

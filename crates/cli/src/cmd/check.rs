@@ -213,7 +213,10 @@ fn layout(out: &Output, options: &Options) -> terminal::Layout {
     let default = terminal::Layout::default();
     let columns = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal_width = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let width =
-        if out.is_terminal() { terminal_width().or_else(columns).unwrap_or(default.width) } else { default.width };
+    let width = if out.is_terminal() {
+        terminal_width().or_else(columns).unwrap_or(default.width)
+    } else {
+        default.width
+    };
     terminal::Layout { color: color.enabled(out.is_terminal(), no_color.as_deref()), width }
 }

@@ -1,7 +1,7 @@
 //! `keirin demo`: checks an embedded trace of a small program and shows the report.
 
-use super::check::{Filters, check_one, finish};
 use super::Exit;
+use super::check::{Filters, check_one, finish};
 use crate::input::Input;
 use crate::options::Options;
 use crate::report::Watched;

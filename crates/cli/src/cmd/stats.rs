@@ -18,7 +18,9 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let mut exit = Exit::Clean;
     for name in names {
         match figures(name, options) {
-            Ok(text) => tolerate_closed(out.write_all(text.as_bytes())).context("cannot write the figures")?,
+            Ok(text) => {
+                tolerate_closed(out.write_all(text.as_bytes())).context("cannot write the figures")?
+            }
             Err(error) => {
                 crate::complain(&format!("{error:#}"));
                 exit = Exit::Failed;

@@ -58,10 +58,10 @@ fn from_file(options: &mut Options, path: &Path) -> Result<()> {
 
 /// Sets the options of a configuration; an error has its line. Paths are relative to the file's folder.
 fn set_from_toml(options: &mut Options, text: &str, folder: &Path) -> Result<(), (usize, String)> {
-    let line_of = |byte: usize| 1 + text.as_bytes()[..byte.min(text.len())].iter().filter(|b| **b == b'\n').count();
-    let table = DeTable::parse(text).map_err(|error| {
-        (error.span().map_or(1, |span| line_of(span.start)), error.message().to_owned())
-    })?;
+    let line_of =
+        |byte: usize| 1 + text.as_bytes()[..byte.min(text.len())].iter().filter(|b| **b == b'\n').count();
+    let table = DeTable::parse(text)
+        .map_err(|error| (error.span().map_or(1, |span| line_of(span.start)), error.message().to_owned()))?;
     for (key, value) in table.get_ref() {
         let line = line_of(key.span().start);
         let name: &str = key.get_ref();
@@ -145,10 +145,7 @@ mod tests {
         assert_eq!(options.max_per_site, 3);
         assert_eq!(options.baseline, Some(PathBuf::from("a b.json")));
         let error = |text| from_variable(&mut Options::default(), text).unwrap_err().to_string();
-        assert_eq!(
-            error("lenent"),
-            "KEIRIN_OPTIONS: there is no option `lenent`; did you mean `lenient`?"
-        );
+        assert_eq!(error("lenent"), "KEIRIN_OPTIONS: there is no option `lenent`; did you mean `lenient`?");
         assert_eq!(error("format='x"), "KEIRIN_OPTIONS: a ' is not closed");
         assert_eq!(
             error("format=xml"),
@@ -159,7 +156,8 @@ mod tests {
     #[test]
     fn the_file_takes_all_types_and_tells_the_line_of_an_error() {
         let mut options = Options::default();
-        let text = "lenient = true\nmax-per-site = 3\nsuppressions = [\"a.toml\", \"b.toml\"]\nviolations = 0.5\n";
+        let text =
+            "lenient = true\nmax-per-site = 3\nsuppressions = [\"a.toml\", \"b.toml\"]\nviolations = 0.5\n";
         set_from_toml(&mut options, text, Path::new("/project")).unwrap();
         assert!(options.lenient);
         assert_eq!(options.max_per_site, 3);
@@ -169,7 +167,10 @@ mod tests {
 
         let error = |text| set_from_toml(&mut Options::default(), text, Path::new("")).unwrap_err();
         let (line, message) = error("\n\nmax-per-sight = 3\n");
-        assert_eq!((line, &*message), (3, "there is no option `max-per-sight`; did you mean `max-per-site`?"));
+        assert_eq!(
+            (line, &*message),
+            (3, "there is no option `max-per-sight`; did you mean `max-per-site`?")
+        );
         assert_eq!(error("lenient = \"perhaps\"").1, "`lenient`: `perhaps` is neither `true` nor `false`");
         assert_eq!(error("lenient = {}").0, 1);
         assert_eq!(error("a = 1\nb = [").0, 2);

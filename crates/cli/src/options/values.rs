@@ -182,4 +182,3 @@ impl Setting for Analyses {
         Ok(())
     }
 }
-

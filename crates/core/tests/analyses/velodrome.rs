@@ -2,8 +2,8 @@
 //!
 //! `KEIRIN_CASES` sets the number of runs for each property (the long mode of `./test` does).
 
-mod support;
-
+use crate::support::oracle::Serializability;
+use crate::support::random::{build, choices, shapes};
 use keirin_core::analysis::Analysis;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -14,8 +14,6 @@ use keirin_core::replay::{Replay, ReplayOptions};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use std::collections::BTreeSet;
-use support::oracle::Serializability;
-use support::random::{build, choices, shapes};
 
 fn config() -> Config {
     let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(6_000);
@@ -118,7 +116,7 @@ proptest! {
 
     #[test]
     fn reach_follows_the_definition_on_long_runs_of_two_threads(choices in choices(60..160)) {
-        let shape = support::random::Shape {
+        let shape = crate::support::random::Shape {
             threads: 2, variables: 2, locks: 1, synchronization: false, overlapping: false,
         };
         check(Reach::default(), &build(shape, &choices), true)?;

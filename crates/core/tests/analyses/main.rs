@@ -1,0 +1,5 @@
+//! The analyses against their definitions, and on the traces of `testdata/traces`.
+
+mod suite;
+mod support;
+mod velodrome;

@@ -1,0 +1,141 @@
+//! The traces of `testdata/traces`, with what each analysis must say about them.
+//!
+//! A trace tells its own expectations in comments: `# expect velodrome: line 7 refutes add`, or `none`. The line is that
+//! of the first report. `refutes nothing` is a cycle that blames nobody. `# expect oracle: line 7` is for the definition
+//! of serializability; traces that use events which the oracle does not know leave it out.
+
+use crate::support::oracle::Serializability;
+use keirin_core::analysis::Analysis;
+use keirin_core::analysis::velodrome::Velodrome;
+use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
+use keirin_core::analysis::velodrome::reach::Reach;
+use keirin_core::event::Event;
+use keirin_core::finding::{Evidence, RawFinding};
+use keirin_core::replay::{ReplayOptions, replay};
+use keirin_core::trace::{Batch, Sink, Source, native, std_format};
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::Path;
+
+struct Case {
+    name: String,
+    text: String,
+    expected: BTreeMap<String, String>,
+}
+
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces");
+    let mut cases: Vec<Case> = std::fs::read_dir(&folder)
+        .expect("testdata/traces is there")
+        .map(|entry| {
+            let path = entry.expect("an entry of testdata/traces").path();
+            let text = std::fs::read_to_string(&path).expect("a readable trace");
+            let expected = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("# expect ")?.split_once(": "))
+                .map(|(analysis, result)| (analysis.to_owned(), result.to_owned()))
+                .collect();
+            Case { name: path.file_name().unwrap().to_string_lossy().into_owned(), text, expected }
+        })
+        .collect();
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(cases.len() >= 20, "the suite is incomplete");
+    cases
+}
+
+fn events(source: &mut dyn Source) -> Vec<(u64, Event)> {
+    let mut batch = Batch::new();
+    let mut events = Vec::new();
+    while source.fill(&mut batch).expect("a readable trace") {
+        events.extend(batch.iter().map(|(position, event)| (position, *event)));
+    }
+    events.extend(batch.iter().map(|(position, event)| (position, *event)));
+    events
+}
+
+/// Runs an analysis and describes its first finding as the traces do.
+fn first_finding<A: Analysis>(source: &mut dyn Source, analysis: &A) -> String {
+    let outcome = replay(source, analysis, ReplayOptions::default(), |_| {}).expect("a well-formed trace");
+    let Some(finding) = outcome.findings.first() else { return "none".to_owned() };
+    describe(finding, source)
+}
+
+fn describe(finding: &RawFinding, source: &dyn Source) -> String {
+    let Evidence::Cycle(cycle) = &finding.evidence;
+    let line = finding.steps[cycle.edges.last().unwrap().to].moment.position;
+    let mut refuted: Vec<String> =
+        cycle.refuted.iter().map(|block| source.tables().region_name(block.region)).collect();
+    if refuted.is_empty() {
+        refuted.push("nothing".to_owned());
+    }
+    format!("line {line} refutes {}", refuted.join(" "))
+}
+
+fn text(case: &Case) -> std_format::Reader<&[u8]> {
+    std_format::Reader::new(case.text.as_bytes())
+}
+
+#[test]
+fn velodrome_says_what_each_trace_expects() {
+    for case in cases() {
+        let expected =
+            case.expected.get("velodrome").unwrap_or_else(|| panic!("{}: no expectation", case.name));
+        let found = first_finding(&mut text(&case), &Velodrome::new(Reach::default()));
+        assert_eq!(&found, expected, "{}", case.name);
+        for merge in [true, false] {
+            for collect in [true, false] {
+                let graph = Graph::new(GraphOptions { merge, collect });
+                let found = first_finding(&mut text(&case), &Velodrome::new(graph));
+                assert_eq!(&found, expected, "{}: published, {merge} {collect}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_oracle_says_what_each_trace_expects() {
+    let mut judged = 0;
+    for case in cases() {
+        let Some(expected) = case.expected.get("oracle") else { continue };
+        let (lines, events): (Vec<u64>, Vec<Event>) = events(&mut text(&case)).into_iter().unzip();
+        let found = match Serializability::new(&events).first_violation() {
+            Some(index) => format!("line {}", lines[index]),
+            None => "none".to_owned(),
+        };
+        assert_eq!(&found, expected, "{}", case.name);
+        judged += 1;
+    }
+    assert!(judged >= 15);
+}
+
+#[test]
+fn the_formats_carry_all_that_an_analysis_needs() {
+    for case in cases() {
+        let mut source = text(&case);
+        let mut batch = Batch::new();
+        let mut writer = native::Writer::new(Vec::new()).unwrap();
+        let mut text_writer = std_format::Writer::new(Vec::new());
+        loop {
+            let more = source.fill(&mut batch).unwrap();
+            writer.write(&batch, source.tables()).unwrap();
+            text_writer.write(&batch, source.tables()).unwrap();
+            if !more {
+                break;
+            }
+        }
+        writer.finish(source.tables()).unwrap();
+        text_writer.finish(source.tables()).unwrap();
+
+        let bytes = writer.into_inner();
+        let mut back = native::Reader::new(Cursor::new(&bytes)).unwrap();
+        let native_events: Vec<Event> = events(&mut back).into_iter().map(|(_, event)| event).collect();
+        let text_events: Vec<Event> = events(&mut text(&case)).into_iter().map(|(_, event)| event).collect();
+        assert_eq!(native_events, text_events, "{}: native", case.name);
+        assert_eq!(back.tables(), source.tables(), "{}: native", case.name);
+
+        let written = text_writer.into_inner();
+        let mut again = std_format::Reader::new(&*written);
+        let again: Vec<Event> = events(&mut again).into_iter().map(|(_, event)| event).collect();
+        assert_eq!(again, text_events, "{}: text", case.name);
+    }
+}
