@@ -3,7 +3,7 @@
 use super::*;
 use crate::trace::native::block::{BlockHeader, BlockKind, FILE_HEADER_BYTES, file_header};
 use crate::trace::native::output::Packer;
-use crate::trace::native::{BLOCK_HEADER_BYTES, MAGIC, MAX_BLOCK_BYTES};
+use crate::trace::native::{MAGIC, MAX_BLOCK_BYTES};
 use crate::trace::{NameKind, Place, Site};
 
 /// A small trace with several blocks of three threads, tables in between, and checkpoints.
@@ -81,6 +81,7 @@ fn cut_at_every_byte() {
             assert_eq!(loss.bytes, (length - used) as u64);
             assert_eq!(loss.blocks, u64::from(length != used));
             assert_eq!(loss.first_byte, used as u64);
+            assert_eq!(loss.to_string().contains("without an end mark"), length == used);
             // Up to the position told, the trace is the same as the whole one.
             let complete = loss.incomplete_from as usize - 1;
             assert_eq!(read.events[..complete], events[..complete], "cut at {length}");
@@ -354,9 +355,4 @@ proptest! {
         let _ = read(&bytes, STRICT);
         let _ = read(&bytes, LENIENT);
     }
-}
-
-#[test]
-fn headers_take_the_bytes_that_they_say() {
-    assert_eq!(BlockHeader::empty(BlockKind::End, 0).encode().len(), BLOCK_HEADER_BYTES);
 }

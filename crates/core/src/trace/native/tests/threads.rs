@@ -57,6 +57,38 @@ fn locks_are_seen_in_the_order_in_which_they_were_taken() {
 }
 
 #[test]
+fn more_than_a_thousand_threads_at_once() {
+    const THREADS: u32 = 1200;
+    let shared = SharedWriter::new(Vec::new()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let shared = &shared;
+            scope.spawn(move || {
+                let mut writer = ThreadWriter::new(ThreadId(thread)).unwrap();
+                for bits in 0..100 {
+                    writer.push(shared, SiteId::NONE, Op::Value { bits }).unwrap();
+                    if bits % 10 == 0 {
+                        writer.seal(shared).unwrap();
+                    }
+                    if bits % 30 == 0 {
+                        writer.flush(shared).unwrap();
+                    }
+                }
+                writer.flush(shared).unwrap();
+            });
+        }
+    });
+    shared.finish(&Tables::default()).unwrap();
+    let read = read(&shared.into_inner(), STRICT).unwrap();
+    assert_eq!((read.events.len() as u32, read.loss), (THREADS * 100, None));
+    let mut next = vec![0; THREADS as usize];
+    for event in read.events {
+        assert_eq!(event.op, Op::Value { bits: next[event.thread.index()] });
+        next[event.thread.index()] += 1;
+    }
+}
+
+#[test]
 fn a_caller_may_bring_its_own_clock() {
     let shared = SharedWriter::new(Vec::new()).unwrap();
     let mut first = ThreadWriter::new(ThreadId(0)).unwrap();
