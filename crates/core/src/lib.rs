@@ -7,5 +7,6 @@
 
 pub mod event;
 pub mod finding;
+pub mod generate;
 pub mod stack;
 pub mod trace;
