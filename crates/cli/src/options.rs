@@ -8,7 +8,7 @@ mod sources;
 mod values;
 
 pub(crate) use sources::load;
-pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
+pub(crate) use values::{Algorithm, Analyses, ColorChoice, Format, TraceFormat, When};
 
 use keirin_core::generate::Family;
 use std::path::PathBuf;
@@ -22,18 +22,6 @@ pub(crate) enum Command {
     Convert,
     Generate,
     Stats,
-}
-
-impl Command {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Command::Check => "check",
-            Command::Demo => "demo",
-            Command::Convert => "convert",
-            Command::Generate => "gen",
-            Command::Stats => "stats",
-        }
-    }
 }
 
 /// One row of the table.
@@ -114,6 +102,8 @@ options! {
         "Report only what is not in this baseline";
     "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check],
         "Write the findings as a baseline for later runs";
+    "suggest-suppressions" suggest_suppressions: bool = "", "", [Check],
+        "Print an entry for the suppression file after each finding that is reported";
     "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check],
         "Look for source files here as well; may be given several times";
     "stats" stats: bool = "", "", [Check],
@@ -167,34 +157,48 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The reference page, `docs/options.md`.
-pub(crate) fn reference_page() -> String {
-    let mut page = String::from(
-        "# Options\n\n\
-         This page is made from the table in `crates/cli/src/options.rs`; a test keeps it true.\n\n\
-         An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
-         (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
-         (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
-         over the file. Lists of files add up.\n\n\
-         | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
-    );
-    for row in ROWS {
-        let commands: Vec<&str> = row.commands.iter().map(|command| command.name()).collect();
-        let value = if row.value.is_empty() { "" } else { row.value };
-        let default = match (row.default, row.value) {
-            ("", "") => "off".to_owned(),
-            ("", _) => String::new(),
-            (default, _) => format!("`{default}`"),
-        };
-        page +=
-            &format!("| `--{}` | {value} | {default} | {} | {} |\n", row.name, commands.join(", "), row.help);
-    }
-    page
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn name(command: Command) -> &'static str {
+        match command {
+            Command::Check => "check",
+            Command::Demo => "demo",
+            Command::Convert => "convert",
+            Command::Generate => "gen",
+            Command::Stats => "stats",
+        }
+    }
+
+    /// The reference page, `docs/options.md`.
+    fn reference_page() -> String {
+        let mut page = String::from(
+            "# Options\n\n\
+             This page is made from the table in `crates/cli/src/options.rs`; a test keeps it true.\n\n\
+             An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
+             (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
+             (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
+             over the file. Lists of files add up.\n\n\
+             | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
+        );
+        for row in ROWS {
+            let commands: Vec<&str> = row.commands.iter().map(|command| name(*command)).collect();
+            let value = if row.value.is_empty() { "" } else { row.value };
+            let default = match (row.default, row.value) {
+                ("", "") => "off".to_owned(),
+                ("", _) => String::new(),
+                (default, _) => format!("`{default}`"),
+            };
+            page += &format!(
+                "| `--{}` | {value} | {default} | {} | {} |\n",
+                row.name,
+                commands.join(", "),
+                row.help
+            );
+        }
+        page
+    }
 
     #[test]
     fn names_are_unique_and_settable() {

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod clock;
 pub mod event;
 pub mod finding;
+pub mod generate;
 pub mod replay;
 pub mod shadow;
 pub mod stack;

@@ -9,13 +9,14 @@ use crate::progress::{Progress, Unit};
 use crate::report::resolve::{Names, merge, resolve};
 use crate::report::{Finding, Report, Watched, cap_per_site, dot, json, sarif, terminal};
 use crate::sources::Sources;
-use crate::suppress::{Suppressions, today};
+use crate::suppress::{Suppressions, suggestion, today};
 use anyhow::{Context, Result, bail};
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::analysis::{Analysis, Statistic};
 use keirin_core::replay::{Outcome, ReplayOptions, replay};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Files that the user wrote for keirin are short; whatever is larger is something else.
@@ -61,10 +62,8 @@ pub(crate) fn check_one(
     drop(progress);
 
     watched.inputs.push(input.name.clone());
-    if watched.analyses.is_empty() {
-        let published = if options.algorithm == Algorithm::Published { " (published)" } else { "" };
-        watched.analyses.push(format!("velodrome{published}"));
-    }
+    let published = if options.algorithm == Algorithm::Published { " (published)" } else { "" };
+    watched.analyses = options.analysis.0.iter().map(|name| format!("{}{published}", name.text())).collect();
     watched.events += outcome.counts.events;
     watched.threads += outcome.counts.threads;
     watched.notes.extend(notes(&input, &outcome));
@@ -179,7 +178,7 @@ pub(crate) fn finish(
     }
     if let Some(path) = &options.write_baseline {
         let mut out = Output::open(Some(path))?;
-        std::io::Write::write_all(&mut out, Baseline::of(&findings).to_text().as_bytes())?;
+        out.write_all(Baseline::of(&findings).to_text().as_bytes())?;
         out.finish()?;
     }
     if options.max_per_site > 0 {
@@ -196,6 +195,11 @@ pub(crate) fn finish(
     };
     tolerate_closed(written).context("cannot write the report")?;
     out.finish()?;
+    if options.suggest_suppressions {
+        let entries: Vec<String> = report.reported().map(suggestion).collect();
+        tolerate_closed(std::io::stderr().write_all(entries.join("\n").as_bytes()))
+            .context("cannot write the suggestions")?;
+    }
     if options.output.is_some() || options.format != Format::Terminal {
         // The line that cannot be missed, wherever the report went.
         crate::tell(report.summary.line.trim_start_matches("keirin: "));

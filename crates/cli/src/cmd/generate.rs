@@ -26,7 +26,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit> {
         }
     }
     let when = if options.output.is_none() { When::Never } else { options.progress };
-    let progress = Progress::new(when, "generating", None, Unit::Bytes);
+    let progress = Progress::new(when, "generating", Some(plan.events), Unit::Events);
     copy(&mut Generator::new(plan)?, options, progress)?;
     Ok(Exit::Clean)
 }

@@ -1,5 +1,6 @@
 //! The types of options: how each is read from text.
 
+use keirin_core::generate::{Family, PlanError};
 use std::path::PathBuf;
 
 /// A type of option.
@@ -103,6 +104,12 @@ macro_rules! choice {
         impl $name {
             pub(crate) const NAMES: &[&str] = &[$first_text $(, $text)*];
 
+            /// The name that users type.
+            #[allow(dead_code)] // not every choice is printed
+            pub(crate) fn text(self) -> &'static str {
+                Self::NAMES[self as usize]
+            }
+
             pub(crate) fn from_name(text: &str) -> Result<Self, String> {
                 match text {
                     $first_text => Ok(Self::$first),
@@ -179,6 +186,17 @@ impl Setting for Analyses {
             }
         }
         self.0 = names;
+        Ok(())
+    }
+}
+
+impl Setting for Family {
+    fn unset() -> Self {
+        Family::FewThreads
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = text.parse().map_err(|error: PlanError| error.to_string())?;
         Ok(())
     }
 }
