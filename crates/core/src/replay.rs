@@ -53,7 +53,8 @@ pub struct Outcome {
     pub repairs: Repairs,
 }
 
-/// Feeds a whole trace to an analysis. `progress` is called now and then with the number of bytes read.
+/// Feeds a whole trace to an analysis. `progress` is called now and then with how much of the
+/// source has been consumed.
 pub fn replay<A: Analysis>(
     source: &mut dyn Source,
     analysis: &A,
@@ -75,7 +76,7 @@ pub fn replay<A: Analysis>(
         if !more {
             return Ok(replay.finish());
         }
-        progress(source.bytes_read());
+        progress(source.consumed());
     }
 }
 

@@ -53,7 +53,7 @@ fn pump(source: &mut dyn Source, sink: &mut impl Sink, mut progress: Progress) -
         if !more {
             break;
         }
-        progress.at(source.bytes_read());
+        progress.at(source.consumed());
     }
     sink.finish(source.tables()).context("cannot write the trace")
 }

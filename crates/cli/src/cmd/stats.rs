@@ -44,7 +44,7 @@ fn figures(name: &Path, options: &Options) -> Result<String> {
         if !more {
             break;
         }
-        progress.at(input.source.bytes_read());
+        progress.at(input.source.consumed());
     }
     drop(progress);
     let mut text = Vec::new();

@@ -175,7 +175,7 @@ impl Source for Generator {
         PositionUnit::Event
     }
 
-    fn bytes_read(&self) -> u64 {
+    fn consumed(&self) -> u64 {
         0
     }
 }

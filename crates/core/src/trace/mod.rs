@@ -137,8 +137,8 @@ pub trait Source {
     /// What the positions count.
     fn unit(&self) -> PositionUnit;
 
-    /// How many bytes of the input have been read, for a progress display.
-    fn bytes_read(&self) -> u64;
+    /// How much of the input has been consumed, for a progress display: bytes of a file, events of a generator.
+    fn consumed(&self) -> u64;
 
     /// What could not be read, if the trace is incomplete. Complete once [`Source::fill`] has returned false.
     fn loss(&self) -> Option<&Loss> {

@@ -41,7 +41,7 @@ pub struct Reader<R> {
     /// The stamp from which on events may be missing, until its position is known.
     complete_below: u64,
     incomplete_from: Option<u64>,
-    bytes_read: u64,
+    consumed: u64,
     decoded_events: usize,
     buffers: BlockBuffers,
     spare: Vec<Decoded>,
@@ -68,7 +68,7 @@ impl<R: Read + Seek> Reader<R> {
             next_position: 1,
             complete_below: scan.losses.complete_below.unwrap_or(u64::MAX),
             incomplete_from: None,
-            bytes_read: scan.bytes_read,
+            consumed: scan.consumed,
             decoded_events: 0,
             scan,
             buffers: BlockBuffers::default(),
@@ -125,7 +125,7 @@ impl<R: Read + Seek> Reader<R> {
                 message: format!("more than {MAX_DECODED_EVENTS} events of different threads overlap"),
             });
         }
-        self.bytes_read += BLOCK_HEADER_BYTES as u64 + u64::from(block.stored_length);
+        self.consumed += BLOCK_HEADER_BYTES as u64 + u64::from(block.stored_length);
         match self.decode(block)? {
             Ok(decoded) => {
                 self.decoded_events += decoded.events.len();
@@ -172,7 +172,7 @@ impl<R: Read + Seek> Reader<R> {
 
     /// All events have been given.
     fn finish(&mut self) {
-        self.bytes_read = self.scan.file_length;
+        self.consumed = self.scan.file_length;
         let incomplete_from = self.incomplete_from.unwrap_or(self.next_position);
         if let Losses { loss: Some(loss), .. } = &mut self.scan.losses {
             loss.incomplete_from = incomplete_from;
@@ -207,8 +207,8 @@ impl<R: Read + Seek> Source for Reader<R> {
         PositionUnit::Event
     }
 
-    fn bytes_read(&self) -> u64 {
-        self.bytes_read
+    fn consumed(&self) -> u64 {
+        self.consumed
     }
 
     fn loss(&self) -> Option<&Loss> {

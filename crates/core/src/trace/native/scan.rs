@@ -60,7 +60,7 @@ pub(super) struct Scan {
     pub(super) losses: Losses,
     pub(super) file_length: u64,
     /// Bytes that need not be read again.
-    pub(super) bytes_read: u64,
+    pub(super) consumed: u64,
 }
 
 /// Buffers to load blocks into.
@@ -135,13 +135,13 @@ pub(super) fn scan<R: Read + Seek>(input: &mut R, skip_damaged: bool) -> Result<
         losses: Losses::default(),
         checkpoint: 0,
         gap_checkpoint: None,
-        bytes_read: 0,
+        consumed: 0,
         buffers: BlockBuffers::default(),
     };
     if scanner.file_header()? {
         scanner.blocks()?;
     }
-    let Scanner { mut threads, tables, mut losses, gap_checkpoint, bytes_read, .. } = scanner;
+    let Scanner { mut threads, tables, mut losses, gap_checkpoint, consumed, .. } = scanner;
     threads.sort_unstable_by_key(|thread| thread.thread);
     losses.unseen_threads_below = gap_checkpoint;
     if let Some(checkpoint) = gap_checkpoint
@@ -150,7 +150,7 @@ pub(super) fn scan<R: Read + Seek>(input: &mut R, skip_damaged: bool) -> Result<
         // Every trace has a thread 0, and nobody forks it.
         losses.lower(checkpoint);
     }
-    Ok(Scan { threads, tables, losses, file_length, bytes_read })
+    Ok(Scan { threads, tables, losses, file_length, consumed })
 }
 
 struct Scanner<'a, R> {
@@ -166,7 +166,7 @@ struct Scanner<'a, R> {
     checkpoint: u64,
     /// The checkpoint at the first place where blocks of any thread may be missing.
     gap_checkpoint: Option<u64>,
-    bytes_read: u64,
+    consumed: u64,
     buffers: BlockBuffers,
 }
 
@@ -180,7 +180,7 @@ impl<R: Read + Seek> Scanner<'_, R> {
         let length = self.file_length.min(FILE_HEADER_BYTES as u64) as usize;
         self.input.seek(SeekFrom::Start(0))?;
         self.input.read_exact(&mut header[..length])?;
-        self.bytes_read = length as u64;
+        self.consumed = length as u64;
         if length < FILE_HEADER_BYTES {
             if header[..length] != file_header()[..length] {
                 return Err(foreign());
@@ -303,7 +303,7 @@ impl<R: Read + Seek> Scanner<'_, R> {
             BlockKind::Checkpoint => self.checkpoint = self.checkpoint.max(header.first_stamp),
             BlockKind::End | BlockKind::Skippable(_) => {}
         }
-        self.bytes_read += header.block_length();
+        self.consumed += header.block_length();
         Ok(())
     }
 
@@ -350,7 +350,7 @@ impl<R: Read + Seek> Scanner<'_, R> {
             Err(message) => Some(message),
         };
         match problem {
-            None => self.bytes_read += header.block_length(),
+            None => self.consumed += header.block_length(),
             Some(message) if !self.skip_damaged => return Err(damaged(offset, &message)),
             Some(_) => self.losses.count(1, offset, header.block_length()),
         }

@@ -25,7 +25,7 @@ pub struct Reader<R> {
     filled: usize,
     /// The number of the line at `start`, from 1.
     line: u64,
-    bytes_read: u64,
+    consumed: u64,
     events: u64,
     at_end: bool,
     /// An error that came after events of its batch, to be told when those have been taken.
@@ -43,7 +43,7 @@ impl<R: Read> Reader<R> {
             complete: 0,
             filled: 0,
             line: 1,
-            bytes_read: 0,
+            consumed: 0,
             events: 0,
             at_end: false,
             failure: None,
@@ -79,11 +79,11 @@ impl<R: Read> Reader<R> {
             self.at_end = count == 0;
             let new = self.filled;
             self.filled += count;
-            if self.bytes_read == 0 && self.buffer[..self.filled].starts_with(b"\xef\xbb\xbf") {
+            if self.consumed == 0 && self.buffer[..self.filled].starts_with(b"\xef\xbb\xbf") {
                 // A byte order mark is no part of the first thread's name.
                 self.buffer[..3].fill(b' ');
             }
-            self.bytes_read += count as u64;
+            self.consumed += count as u64;
             if let Some(index) = memchr::memrchr(b'\n', &self.buffer[new..self.filled]) {
                 self.complete = new + index + 1;
                 return Ok(true);
@@ -183,8 +183,8 @@ impl<R: Read> Source for Reader<R> {
         PositionUnit::Line
     }
 
-    fn bytes_read(&self) -> u64 {
-        self.bytes_read
+    fn consumed(&self) -> u64 {
+        self.consumed
     }
 }
 

@@ -26,20 +26,20 @@ fn read(bytes: &[u8], options: ReaderOptions) -> Result<ReadBack, TraceError> {
     let mut reader = Reader::with_options(Cursor::new(bytes), options)?;
     let mut batch = Batch::new();
     let mut events = Vec::new();
-    let mut bytes_read = reader.bytes_read();
+    let mut consumed = reader.consumed();
     loop {
         let more = reader.fill(&mut batch)?;
         for (position, event) in batch.iter() {
             events.push(*event);
             assert_eq!(position, events.len() as u64, "positions are ordinals");
         }
-        assert!(reader.bytes_read() >= bytes_read && reader.bytes_read() <= bytes.len() as u64);
-        bytes_read = reader.bytes_read();
+        assert!(reader.consumed() >= consumed && reader.consumed() <= bytes.len() as u64);
+        consumed = reader.consumed();
         if !more {
             break;
         }
     }
-    assert_eq!(bytes_read, bytes.len() as u64);
+    assert_eq!(consumed, bytes.len() as u64);
     Ok(ReadBack { events, tables: reader.tables().clone(), loss: reader.loss().cloned() })
 }
 
