@@ -35,8 +35,7 @@ pub struct Reader<R> {
     /// The blocks of each thread, in the order of their numbers; parallel to `scan.threads`.
     lanes: Vec<Lane>,
     schedule: Schedule,
-    /// What follows a failure would be out of order.
-    failed: bool,
+    current: Option<u32>,
     next_position: u64,
     /// The stamp from which on events may be missing, until its position is known.
     complete_below: u64,
@@ -56,15 +55,20 @@ impl<R: Read + Seek> Reader<R> {
     /// Opens a trace.
     pub fn with_options(mut input: R, options: ReaderOptions) -> Result<Self, TraceError> {
         let mut scan = scan(&mut input, options.skip_damaged)?;
-        let threads = scan.threads.iter_mut();
-        let lanes: Vec<_> = threads.map(|thread| Lane::new(std::mem::take(&mut thread.blocks))).collect();
-        let schedule = Schedule::new(lanes.iter().map(Lane::stamp));
+        let mut schedule = Schedule::default();
+        let mut lanes = Vec::with_capacity(scan.threads.len());
+        for (index, thread) in scan.threads.iter_mut().enumerate() {
+            let lane = Lane::new(std::mem::take(&mut thread.blocks));
+            schedule.add(lane.stamp(), index as u32);
+            lanes.push(lane);
+        }
+        let current = schedule.pop();
         let mut reader = Reader {
             input,
             options,
             lanes,
             schedule,
-            failed: false,
+            current,
             next_position: 1,
             complete_below: scan.losses.complete_below.unwrap_or(u64::MAX),
             incomplete_from: None,
@@ -74,7 +78,7 @@ impl<R: Read + Seek> Reader<R> {
             buffers: BlockBuffers::default(),
             spare: Vec::new(),
         };
-        if reader.lanes.is_empty() {
+        if reader.current.is_none() {
             reader.finish();
         }
         Ok(reader)
@@ -82,8 +86,8 @@ impl<R: Read + Seek> Reader<R> {
 
     /// Copies events until the batch is full. False at the end of the trace.
     fn merge(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
-        while let Some(current) = self.schedule.first() {
-            let limit = self.schedule.limit(current);
+        while let Some(current) = self.current {
+            let limit = self.schedule.limit();
             let lane = &mut self.lanes[current as usize];
             let stop = lane.copy(
                 current,
@@ -95,14 +99,14 @@ impl<R: Read + Seek> Reader<R> {
             );
             match stop {
                 Stop::Full => return Ok(true),
-                Stop::Switch => self.schedule.update(current, Some(lane.stamp())),
+                Stop::Switch => self.current = Some(self.schedule.exchange(lane.stamp(), current)),
                 Stop::BlockNeeded => self.next_block(current)?,
             }
         }
         Ok(false)
     }
 
-    /// Gives up the used block of a lane, or decodes its next one when it is its turn.
+    /// Decodes the next block of a lane if it is its turn; at the end of the lane goes on to the next one.
     fn next_block(&mut self, current: u32) -> Result<(), TraceError> {
         let lane = &mut self.lanes[current as usize];
         let used = lane.take_decoded();
@@ -112,11 +116,13 @@ impl<R: Read + Seek> Reader<R> {
             if self.spare.len() < KEPT_BUFFERS {
                 self.spare.push(used);
             }
-            self.schedule.update(current, lane.advance());
+            if !lane.advance() {
+                self.current = self.schedule.pop();
+            }
             return Ok(());
         }
         let Some(block) = lane.next_block() else {
-            self.schedule.update(current, None);
+            self.current = self.schedule.pop();
             return Ok(());
         };
         if self.decoded_events + MAX_BLOCK_EVENTS as usize > MAX_DECODED_EVENTS {
@@ -137,8 +143,9 @@ impl<R: Read + Seek> Reader<R> {
                 let length = BLOCK_HEADER_BYTES as u64 + u64::from(block.stored_length);
                 self.scan.losses.count(1, block.offset, length);
                 self.lower(block.first_stamp);
-                let stamp = self.lanes[current as usize].advance();
-                self.schedule.update(current, stamp);
+                if !self.lanes[current as usize].advance() {
+                    self.current = self.schedule.pop();
+                }
             }
         }
         Ok(())
@@ -183,9 +190,6 @@ impl<R: Read + Seek> Reader<R> {
 impl<R: Read + Seek> Source for Reader<R> {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool, TraceError> {
         batch.clear();
-        if self.failed {
-            return Ok(false);
-        }
         match self.merge(batch) {
             Ok(true) => Ok(true),
             Ok(false) => {
@@ -193,7 +197,8 @@ impl<R: Read + Seek> Source for Reader<R> {
                 Ok(false)
             }
             Err(error) => {
-                self.failed = true;
+                // What follows a failure would be out of order.
+                self.current = None;
                 Err(error)
             }
         }
