@@ -12,6 +12,8 @@
 mod line;
 mod names;
 mod place;
+#[cfg(test)]
+mod properties;
 mod reader;
 #[cfg(test)]
 mod tests;
