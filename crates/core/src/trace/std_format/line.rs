@@ -19,6 +19,9 @@ pub(super) struct Fault {
 
 type Result<T> = std::result::Result<T, Fault>;
 
+/// No verb is longer.
+pub(super) const LONGEST_VERB: usize = 24;
+
 /// Makes events of lines, and ids of names.
 #[derive(Debug)]
 pub(super) struct Parser {
@@ -198,7 +201,12 @@ impl Parser {
         let count = field.text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (head, tail) = (&field.text[..start], &field.text[start + count..]);
         let digits = Field { text: &field.text[start..start + count], offset: field.offset + start };
-        let Some(&verb) = self.verbs.get([head, tail].concat().as_slice()) else { return unknown() };
+        // Joined without an allocation: most lines of a recorded program have a size.
+        let mut joined = [0; LONGEST_VERB];
+        let Some(whole) = joined.get_mut(..head.len() + tail.len()) else { return unknown() };
+        whole[..head.len()].copy_from_slice(head);
+        whole[head.len()..].copy_from_slice(tail);
+        let Some(&verb) = self.verbs.get(&*whole) else { return unknown() };
         if verb.spelling().0.as_bytes() != head {
             let (head, tail) = verb.spelling();
             return digits.fault(format!(

@@ -235,6 +235,10 @@ fn any_line() -> impl Strategy<Value = String> {
         Just("begin"),
         Just("end"),
         Just("r4"),
+        Just("w0"),
+        Just("w99999"),
+        Just("r99999999999"),
+        Just("r04"),
         Just("fork")
     ];
     let operand = prop_oneof![
@@ -248,6 +252,12 @@ fn any_line() -> impl Strategy<Value = String> {
         Just("(V1"),
         Just("(V1) "),
         Just("(longer_name_12)"),
+        Just("(0x10)"),
+        Just("(0x)"),
+        Just("(0x4000000000000000)"),
+        Just("(0x0000000000000010)"),
+        Just("(0xfg)"),
+        Just("(0x1F)1)"),
         Just("(V12)x)"),
     ];
     let site = prop_oneof![
@@ -264,8 +274,15 @@ fn any_line() -> impl Strategy<Value = String> {
     // Most lines are sound, or hardly any text would be.
     let sound = (
         prop_oneof![Just("T1"), Just("T2"), Just("x")],
-        prop_oneof![Just("r"), Just("acq"), Just("begin"), Just("end")],
-        prop_oneof![Just("(x)"), Just("(V1)"), Just("(V01)"), Just("(V1)1)"), Just("(V12)x)")],
+        prop_oneof![Just("r"), Just("r4"), Just("acq"), Just("begin"), Just("end")],
+        prop_oneof![
+            Just("(x)"),
+            Just("(V1)"),
+            Just("(V01)"),
+            Just("(V1)1)"),
+            Just("(V12)x)"),
+            Just("(0x1F)")
+        ],
         prop_oneof![Just("|1"), Just("|"), Just(""), Just("|a.c:1"), Just("|1\r"), Just("|\r"), Just("\r")],
     );
     prop_oneof![

@@ -367,3 +367,8 @@ fn damaged_texts_are_refused_with_a_position() {
     }
     assert!(refused > 5_000);
 }
+
+#[test]
+fn verbs_fit() {
+    assert!(verb::Verb::all().into_iter().all(|verb| verb.name().len() <= line::LONGEST_VERB));
+}
