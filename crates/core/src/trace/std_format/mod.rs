@@ -1,11 +1,11 @@
 //! RAPID's STD text format, and our extensions of it for the operations that it has no word for.
 //!
 //! A line is `thread|operation(operand)|location`. The format is described for its users in `docs/std-format.md`;
-//! [`verb`] holds the names of the operations, once for both directions.
+//! `verb` holds the names of the operations, once for both directions.
 //!
 //! Reading is two-tiered, because a text trace has to be read at nearly the speed at which its lines can be found.
 //! `Reader` recognises the lines that make up nearly all of a large trace (plain operations, names seen before) in
-//! one pass over their bytes and without copying. Any other line goes to [`line::Parser`], which knows the whole
+//! one pass over their bytes and without copying. Any other line goes to `line::Parser`, which knows the whole
 //! format, makes new ids and finds the words for errors. The fast tier never creates anything and gives up at the
 //! first doubt, so that the format has one definition only.
 
