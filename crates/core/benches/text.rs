@@ -11,8 +11,16 @@ use std::time::Instant;
 const LINES: u64 = 2_000_000;
 const ROUNDS: usize = 7;
 
+/// What the names of a trace look like.
+#[derive(Clone, Copy)]
+enum Names {
+    Numbered,
+    Long,
+    Recorded,
+}
+
 /// A trace of 16 threads that lock, read and write in regions, in random order.
-fn trace(numbered: bool) -> Vec<u8> {
+fn trace(names: Names) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = |bound: u64| {
         state ^= state << 13;
@@ -23,15 +31,22 @@ fn trace(numbered: bool) -> Vec<u8> {
     let mut text = Vec::new();
     for _ in 0..LINES {
         let (thread, variable, lock, line) = (next(16), next(10_000), next(100), next(500));
-        let site = if numbered { format!("{line}") } else { format!("src/server/session.c:{line}") };
-        let name = if numbered { format!("V{variable}") } else { format!("session.table[{variable}].count") };
+        let (site, size, name) = match names {
+            Names::Numbered => (format!("{line}"), "", format!("V{variable}")),
+            Names::Long => {
+                (format!("src/server/session.c:{line}"), "", format!("session.table[{variable}].count"))
+            }
+            Names::Recorded => {
+                (format!("src/server/session.c:{line}"), "4", format!("0x7ffe{:x}", variable * 4))
+            }
+        };
         let written = match next(16) {
             0 => writeln!(text, "T{thread}|begin(region{})|{site}", line % 20),
             1 => writeln!(text, "T{thread}|end(region{})|{site}", line % 20),
             2 | 3 => writeln!(text, "T{thread}|acq(L{lock})|{site}"),
             4 | 5 => writeln!(text, "T{thread}|rel(L{lock})|{site}"),
-            6..=11 => writeln!(text, "T{thread}|r({name})|{site}"),
-            _ => writeln!(text, "T{thread}|w({name})|{site}"),
+            6..=11 => writeln!(text, "T{thread}|r{size}({name})|{site}"),
+            _ => writeln!(text, "T{thread}|w{size}({name})|{site}"),
         };
         written.expect("writing into memory");
     }
@@ -49,8 +64,13 @@ fn measure(name: &str, text: &[u8], mut read: impl FnMut(&[u8]) -> u64) {
 }
 
 fn main() {
-    for (title, numbered) in [("numbered names (T1|w(V12)|34)", true), ("long names and file:line", false)] {
-        let text = trace(numbered);
+    let traces = [
+        ("numbered names (T1|w(V12)|34)", Names::Numbered),
+        ("long names and file:line", Names::Long),
+        ("sizes and addresses (T1|w4(0x7ffe10)|a.c:34)", Names::Recorded),
+    ];
+    for (title, names) in traces {
+        let text = trace(names);
         println!("{title}: {LINES} lines, {} bytes", text.len());
         measure("split into fields", &text, |text| {
             let mut reader = BufReader::with_capacity(256 * 1024, text);

@@ -3,14 +3,14 @@
 //! A trace is made event by event: a scheduler picks threads at random, and each goes on with what it is doing. Without
 //! violations every trace is serializable, by construction:
 //!
-//! - *Workers* ([`worker`]) follow strict two-phase locking. Every variable belongs to one block, a region takes all
+//! - *Workers* (`worker.rs`) follow strict two-phase locking. Every variable belongs to one block, a region takes all
 //!   its blocks before it touches any variable, and gives none back before it has touched the last. The order of the
 //!   moments at which the regions had all their blocks is a serial order. What a worker does outside of regions has
 //!   the blocks as well; a single operation's moment is its own. A block is a lock of the trace, or, in the family
 //!   without locks, only known to the scheduler.
-//! - The *open transaction* ([`open`]) only writes what nobody has touched yet, and takes a lock that nobody else
+//! - The *open transaction* (`open.rs`) only writes what nobody has touched yet, and takes a lock that nobody else
 //!   takes. So it comes before all others.
-//! - Of a *pair* of long transactions ([`mutual`]) only one ever sees what the other wrote. Both end before the next two
+//! - Of a *pair* of long transactions (`mutual.rs`) only one ever sees what the other wrote. Both end before the next two
 //!   begin.
 //!
 //! A torn region has a read and a write of one variable with another thread's write forced in between: a cycle of two.
@@ -176,7 +176,7 @@ impl Source for Generator {
     }
 
     fn consumed(&self) -> u64 {
-        0
+        self.position
     }
 }
 

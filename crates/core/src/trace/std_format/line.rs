@@ -2,7 +2,8 @@
 
 use super::names::Names;
 use super::verb::{Verb, closest};
-use super::{DECLARED, MAXIMAL_THREADS, VARIABLE_BASE, VARIABLE_SIZE, VARIABLE_SPACE, is_blank, place};
+use super::{DECLARED, VARIABLE_BASE, VARIABLE_SIZE, VARIABLE_SPACE, is_blank, place};
+use crate::clock::MAX_THREADS;
 use crate::event::{
     Addr, BarrierId, ConditionId, Event, FunctionId, GroupId, LockId, LoopId, Op, RegionId, SiteId, TaskId,
     ThreadId,
@@ -18,6 +19,9 @@ pub(super) struct Fault {
 }
 
 type Result<T> = std::result::Result<T, Fault>;
+
+/// No verb is longer.
+pub(super) const LONGEST_VERB: usize = 24;
 
 /// Makes events of lines, and ids of names.
 #[derive(Debug)]
@@ -198,7 +202,12 @@ impl Parser {
         let count = field.text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (head, tail) = (&field.text[..start], &field.text[start + count..]);
         let digits = Field { text: &field.text[start..start + count], offset: field.offset + start };
-        let Some(&verb) = self.verbs.get([head, tail].concat().as_slice()) else { return unknown() };
+        // Joined without an allocation: most lines of a recorded program have a size.
+        let mut joined = [0; LONGEST_VERB];
+        let Some(whole) = joined.get_mut(..head.len() + tail.len()) else { return unknown() };
+        whole[..head.len()].copy_from_slice(head);
+        whole[head.len()..].copy_from_slice(tail);
+        let Some(&verb) = self.verbs.get(&*whole) else { return unknown() };
         if verb.spelling().0.as_bytes() != head {
             let (head, tail) = verb.spelling();
             return digits.fault(format!(
@@ -483,8 +492,8 @@ impl Parser {
         }
         let name = field.name()?;
         match kind {
-            NameKind::Thread if self.names[kind as usize].len() >= MAXIMAL_THREADS => {
-                return field.fault(format!("more than {MAXIMAL_THREADS} threads"));
+            NameKind::Thread if self.names[kind as usize].len() >= MAX_THREADS as usize => {
+                return field.fault(format!("more than {MAX_THREADS} threads"));
             }
             NameKind::Thread if name.starts_with('#') => {
                 return field

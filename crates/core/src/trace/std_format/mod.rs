@@ -1,17 +1,19 @@
 //! RAPID's STD text format, and our extensions of it for the operations that it has no word for.
 //!
 //! A line is `thread|operation(operand)|location`. The format is described for its users in `docs/std-format.md`;
-//! [`verb`] holds the names of the operations, once for both directions.
+//! `verb` holds the names of the operations, once for both directions.
 //!
 //! Reading is two-tiered, because a text trace has to be read at nearly the speed at which its lines can be found.
 //! `Reader` recognises the lines that make up nearly all of a large trace (plain operations, names seen before) in
-//! one pass over their bytes and without copying. Any other line goes to [`line::Parser`], which knows the whole
+//! one pass over their bytes and without copying. Any other line goes to `line::Parser`, which knows the whole
 //! format, makes new ids and finds the words for errors. The fast tier never creates anything and gives up at the
 //! first doubt, so that the format has one definition only.
 
 mod line;
 mod names;
 mod place;
+#[cfg(test)]
+mod properties;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -38,9 +40,6 @@ pub const VARIABLE_SIZE: u32 = 8;
 
 /// The longest line that is read, in bytes without its end. Longer ones are no traces but accidents.
 pub const MAXIMAL_LINE: usize = 64 * 1024;
-
-/// The greatest number of threads that a text may name.
-pub const MAXIMAL_THREADS: usize = 1 << 20;
 
 /// Variable numbers from here on stand for locations that the text declared with their own address.
 const DECLARED: u32 = 1 << 31;

@@ -11,6 +11,9 @@ const PREFIXES: usize = 4;
 /// Numbers below this may always be looked up without hashing; greater ones only while the table stays well filled.
 const SMALL_NUMBER: usize = 1 << 12;
 
+/// A prefix of 8 bytes and a number of 7 digits.
+const LONGEST_NUMBERED: usize = 15;
+
 /// The ids of the names of one kind.
 ///
 /// The map is the truth. Names like `T12` (a short prefix, then a decimal number without leading zeros) are found
@@ -75,7 +78,9 @@ impl Names {
     pub(super) fn get(&mut self, name: &[u8]) -> Option<u32> {
         let id = *self.map.get(name)?;
         // The tables only take numbers that suit the number of names, so that a name may come to fit in later.
-        self.cache(name, id);
+        if name.len() <= LONGEST_NUMBERED {
+            self.cache(name, id);
+        }
         Some(id)
     }
 

@@ -205,6 +205,7 @@ const RELEASE: u64 = letters(b"rel(");
 const BEGIN: u64 = letters(b"begin(");
 const END: u64 = letters(b"end(");
 const UNLABELLED: u64 = letters(b")|");
+const ADDRESS: u64 = letters(b"(0x");
 const BARE_BEGIN: u64 = letters(b"begin|");
 const BARE_END: u64 = letters(b"end|");
 
@@ -222,7 +223,7 @@ fn common_line(parser: &mut Parser, lines: &[u8], start: usize) -> Option<(Event
     let verb = word(lines, verb_at);
     let pair = verb & mask(2);
     let quad = verb & mask(4);
-    let (op, end) = if pair == READ || pair == WRITE {
+    let (op, end) = if (pair == READ) | (pair == WRITE) {
         let (number, end) = operand(&mut parser.variables, lines, verb_at + 2)?;
         if number >= DECLARED {
             return None;
@@ -230,7 +231,7 @@ fn common_line(parser: &mut Parser, lines: &[u8], start: usize) -> Option<(Event
         let kind = if pair == READ { AccessKind::Read } else { AccessKind::Write };
         let addr = Addr(VARIABLE_BASE + u64::from(number) * u64::from(VARIABLE_SIZE));
         (Op::Access { kind, size: VARIABLE_SIZE, addr }, end)
-    } else if quad == ACQUIRE || quad == RELEASE {
+    } else if (quad == ACQUIRE) | (quad == RELEASE) {
         let (lock, end) = operand(&mut parser.names[NameKind::Lock as usize], lines, verb_at + 4)?;
         let (lock, mode) = (LockId(lock), LockMode::Exclusive);
         (if quad == ACQUIRE { Op::Acquire { lock, mode } } else { Op::Release { lock, mode } }, end)
@@ -248,10 +249,11 @@ fn common_line(parser: &mut Parser, lines: &[u8], start: usize) -> Option<(Event
     } else if verb & mask(6) == BARE_BEGIN {
         (Op::Begin { region: RegionId::NONE }, verb_at + 5)
     } else {
-        return None;
+        sized_access(lines, verb_at)?
     };
     let (site, end) = match lines.get(end)? {
         b'\n' => (SiteId::NONE, end),
+        b'|' if matches!(lines.get(end + 1), Some(b'\n' | b'\r')) => (SiteId::NONE, end + 1),
         b'|' => {
             let (site, end) =
                 field(&mut parser.sites, lines, end + 1, |byte| byte == b'\n' || byte == b'\r')?;
@@ -265,6 +267,38 @@ fn common_line(parser: &mut Parser, lines: &[u8], start: usize) -> Option<(Event
         _ => return None,
     };
     (end - start <= MAXIMAL_LINE).then_some((Event { thread: ThreadId(thread), site, op }, end + 1))
+}
+
+/// Recognises an access like `r4(0x7ffe10)`, of which the traces of recorded programs are full; with the index behind it.
+#[inline]
+fn sized_access(lines: &[u8], at: usize) -> Option<(Op, usize)> {
+    let kind = match lines.get(at)? {
+        b'r' => AccessKind::Read,
+        b'w' => AccessKind::Write,
+        _ => return None,
+    };
+    let mut index = at + 1;
+    let mut size = 0;
+    while let Some(digit) = lines.get(index).filter(|byte| byte.is_ascii_digit())
+        && size < 100_000
+    {
+        size = size * 10 + u32::from(digit - b'0');
+        index += 1;
+    }
+    if size == 0 || word(lines, index) & mask(3) != ADDRESS {
+        return None;
+    }
+    index += 3;
+    let start = index;
+    let mut addr = 0;
+    while let Some(digit) = lines.get(index).and_then(|byte| char::from(*byte).to_digit(16)) {
+        addr = addr << 4 | u64::from(digit);
+        index += 1;
+    }
+    let closed = lines.get(index) == Some(&b')') && matches!(lines.get(index + 1), Some(b'|' | b'\n'));
+    // With fewer than 16 digits nothing has been lost, and all addresses below the variables are free.
+    let free = (1..16).contains(&(index - start)) && addr + u64::from(size) <= VARIABLE_BASE;
+    (closed && free).then_some((Op::Access { kind, size, addr: Addr(addr) }, index + 1))
 }
 
 /// The id of a known name that is followed by a byte that `ends` accepts, with the index of that byte.
