@@ -18,7 +18,7 @@ const ABSENT: u32 = u32::MAX;
 /// Cells for memory.
 #[derive(Debug)]
 pub struct Shadow<C> {
-    pages: Vec<Page<C>>,
+    pages: Vec<Box<Page<C>>>,
     /// Pages that were given back and can be used again.
     free: Vec<u32>,
     near_base: Option<u64>,
@@ -32,7 +32,7 @@ pub struct Shadow<C> {
 struct Page<C> {
     /// For each word the bytes that its first cell covers, as a mask; 0 if the word was never touched.
     shapes: [u8; PAGE_WORDS],
-    cells: Box<[C; PAGE_WORDS]>,
+    cells: [C; PAGE_WORDS],
     /// The further cells of words that were split.
     splits: Option<Box<[Split<C>; PAGE_WORDS]>>,
 }
@@ -42,7 +42,7 @@ type Split<C> = Vec<(u8, C)>;
 
 impl<C: Clone + Default> Page<C> {
     fn new() -> Self {
-        Self { shapes: [0; PAGE_WORDS], cells: Box::new(std::array::from_fn(|_| C::default())), splits: None }
+        Self { shapes: [0; PAGE_WORDS], cells: std::array::from_fn(|_| C::default()), splits: None }
     }
 
     fn touch(&mut self, word: usize, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
@@ -223,7 +223,7 @@ impl<C: Clone + Default> Shadow<C> {
     #[cold]
     fn insert(&mut self, page: u64) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.pages.push(Page::new());
+            self.pages.push(Box::new(Page::new()));
             (self.pages.len() - 1) as u32
         });
         *self.slot(page) = index;
@@ -231,7 +231,7 @@ impl<C: Clone + Default> Shadow<C> {
     }
 
     fn remove(&mut self, page: u64, index: u32) {
-        self.pages[index as usize] = Page::new();
+        *self.pages[index as usize] = Page::new();
         self.free.push(index);
         self.last = (u64::MAX, ABSENT);
         if self.far.remove(&page).is_none() {

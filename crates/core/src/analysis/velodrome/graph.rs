@@ -141,10 +141,6 @@ impl Graph {
         }
     }
 
-    fn is_live(&self, step: &Step) -> bool {
-        step.time != 0 && step.time > self.nodes[step.node as usize].dead_until
-    }
-
     fn allocate(&mut self, open: bool) -> u32 {
         self.allocated += 1;
         self.alive += 1;
@@ -353,6 +349,10 @@ impl Order for Graph {
 
     fn origin(step: &Step) -> &Origin {
         &step.origin
+    }
+
+    fn is_live(&self, step: &Step) -> bool {
+        step.time != 0 && step.time > self.nodes[step.node as usize].dead_until
     }
 
     fn local_step(origin: Origin) -> Step {

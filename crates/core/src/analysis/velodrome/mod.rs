@@ -113,6 +113,9 @@ pub trait Order: Default {
     /// The origin of a remembered operation.
     fn origin(step: &Self::Step) -> &Origin;
 
+    /// True if a remembered operation can still be on a cycle. One that cannot need not be remembered.
+    fn is_live(&self, step: &Self::Step) -> bool;
+
     /// A step for an operation that the order need not know ([`Order::LOCAL`]).
     fn local_step(origin: Origin) -> Self::Step;
 
@@ -159,7 +162,7 @@ pub struct Thread<S> {
 struct Seen([Epoch; Seen::SLOTS]);
 
 impl Seen {
-    const SLOTS: usize = 8;
+    const SLOTS: usize = 16;
 
     /// True if the epoch, or a later one of the same thread, was here before. It is from now on.
     #[inline]
@@ -183,32 +186,39 @@ pub struct PerThread<S> {
 }
 
 impl<S: Copy + Default> PerThread<S> {
+    /// Remembers an operation in place of an earlier one of the same thread, or of one that can no longer matter.
     #[inline]
-    fn insert<O: Order<Step = S>>(&mut self, step: S) {
-        let epoch = O::origin(&step).epoch;
-        let one = O::origin(&self.one).epoch;
-        if one.is_never() || one.thread() == epoch.thread() {
+    fn insert<O: Order<Step = S>>(&mut self, step: S, order: &RefCell<O>) {
+        let order = order.borrow();
+        let thread = O::origin(&step).thread();
+        let replaces = |other: &S| {
+            let epoch = O::origin(other).epoch;
+            epoch.is_never() || epoch.thread() == thread || !order.is_live(other)
+        };
+        if self.more.is_none() && replaces(&self.one) {
             self.one = step;
         } else {
-            self.insert_more::<O>(step, epoch.thread());
+            self.insert_more(step, replaces);
         }
     }
 
-    #[cold]
-    fn insert_more<O: Order<Step = S>>(&mut self, step: S, thread: ThreadId) {
+    fn insert_more(&mut self, step: S, replaces: impl Fn(&S) -> bool) {
         let more = self.more.get_or_insert_default();
-        match more.iter_mut().find(|other| O::origin(other).thread() == thread) {
-            Some(other) => *other = step,
-            None => more.push(step),
+        more.retain(|other| !replaces(other));
+        if replaces(&self.one) {
+            self.one = step;
+        } else {
+            more.push(step);
+        }
+        if more.is_empty() {
+            self.more = None;
         }
     }
 
     #[inline]
     fn clear(&mut self) {
         self.one = S::default();
-        if let Some(more) = &mut self.more {
-            more.clear();
-        }
+        self.more = None;
     }
 
     #[inline]
@@ -281,7 +291,7 @@ impl<'a, O: Order> Operation<'a, O> {
         if epoch.is_never() || epoch.thread() == self.at.moment.thread {
             return;
         }
-        if O::LOCAL && thread.seen.check(epoch) {
+        if !self.velodrome.order.borrow().is_live(step) || (O::LOCAL && thread.seen.check(epoch)) {
             return;
         }
         self.enter();
@@ -351,7 +361,7 @@ impl<O: Order> Analysis for Velodrome<O> {
         match part.kind {
             AccessKind::Read => {
                 let step = operation.commit(thread, findings);
-                cell.reads.insert::<O>(step);
+                cell.reads.insert(step, &self.order);
             }
             AccessKind::Write => {
                 for read in cell.reads.iter() {
@@ -396,7 +406,7 @@ impl<O: Order> Analysis for Velodrome<O> {
                 lock.exclusive = step;
                 lock.shared.clear();
             }
-            LockMode::Shared => lock.shared.insert::<O>(step),
+            LockMode::Shared => lock.shared.insert(step, &self.order),
         }
     }
 
@@ -408,7 +418,7 @@ impl<O: Order> Analysis for Velodrome<O> {
         findings: &mut Findings,
     ) {
         let step = self.publish(at, thread, findings);
-        sync.shared.insert::<O>(step);
+        sync.shared.insert(step, &self.order);
     }
 
     fn receive(

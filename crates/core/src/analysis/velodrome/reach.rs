@@ -28,10 +28,15 @@
 use super::{Closed, Hop, Order, Origin, Statistic};
 use crate::event::{Op, ThreadId};
 
+/// Later than any position.
+const NOTHING_LIVE: u64 = u64::MAX;
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Reach {
     lanes: Vec<Lane>,
+    /// For each thread the first position that any open transaction reaches; what came before can never be on a cycle.
+    live_from: Vec<u64>,
     open: usize,
     entries: usize,
     /// The operation that was started last.
@@ -103,6 +108,12 @@ impl Lane {
         self.blocks.iter().rev().skip_while(|begin| **begin > root).count()
     }
 
+    /// The first position that any open transaction reaches.
+    fn live_from(&self) -> u64 {
+        let own = self.blocks.first().copied().unwrap_or(NOTHING_LIVE);
+        self.reached_by.iter().map(|entry| entry.from).fold(own, u64::min)
+    }
+
     fn entry(&self, by: ThreadId) -> Option<&Entry> {
         self.reached_by.iter().find(|entry| entry.by == by)
     }
@@ -130,6 +141,7 @@ impl Default for Reach {
     fn default() -> Self {
         Self {
             lanes: Vec::new(),
+            live_from: Vec::new(),
             open: 0,
             entries: 0,
             target: Origin::default(),
@@ -147,6 +159,7 @@ impl Reach {
     fn lane(&mut self, thread: ThreadId) -> &mut Lane {
         if self.lanes.len() <= thread.index() {
             self.lanes.resize_with(thread.index() + 1, Lane::default);
+            self.live_from.resize(thread.index() + 1, NOTHING_LIVE);
         }
         &mut self.lanes[thread.index()]
     }
@@ -184,6 +197,8 @@ impl Reach {
 
     /// The open transaction of `by` reaches into `thread`.
     fn insert(&mut self, thread: ThreadId, by: ThreadId, way: Way) {
+        let live_from = &mut self.live_from[thread.index()];
+        *live_from = way.from.min(*live_from);
         let lane = &mut self.lanes[thread.index()];
         match lane.reached_by.iter_mut().find(|entry| entry.by == by) {
             Some(entry) if entry.from <= way.from => {}
@@ -244,6 +259,11 @@ impl Order for Reach {
     }
 
     #[inline]
+    fn is_live(&self, step: &Origin) -> bool {
+        self.live_from.get(step.thread().index()).is_some_and(|from| *from <= step.position())
+    }
+
+    #[inline]
     fn local_step(origin: Origin) -> Origin {
         origin
     }
@@ -251,6 +271,8 @@ impl Order for Reach {
     fn begin(&mut self, thread: ThreadId, position: u64, depth: usize) {
         self.lane(thread).blocks.push(position);
         if depth == 0 {
+            let live_from = &mut self.live_from[thread.index()];
+            *live_from = position.min(*live_from);
             self.open += 1;
             self.transactions += 1;
             self.most_open = self.most_open.max(self.open);
@@ -269,7 +291,9 @@ impl Order for Reach {
                 if let Some(index) = entries.iter().position(|entry| entry.by == thread) {
                     entries.swap_remove(index);
                 }
+                self.live_from[follower.index()] = self.lanes[follower.index()].live_from();
             }
+            self.live_from[thread.index()] = self.lanes[thread.index()].live_from();
             // Handed back for its memory.
             let lane = self.lane(thread);
             lane.reaches = reaches;
@@ -286,9 +310,6 @@ impl Order for Reach {
     }
 
     fn predecessor(&mut self, step: &Origin, op: Op) {
-        if self.open == 0 {
-            return;
-        }
         let (thread, position) = (step.thread(), step.position());
         let Some(lane) = self.lanes.get(thread.index()) else { return };
         let mut reaching = std::mem::take(&mut self.reaching);

@@ -53,15 +53,17 @@ impl Serializability {
         if let (Some((a_lock, a_mode)), Some((b_lock, b_mode))) = (locked(a.op), locked(b.op)) {
             return a_lock == b_lock && (a_mode == LockMode::Exclusive || b_mode == LockMode::Exclusive);
         }
+        let forks = |child| child == b.thread || b.op == Op::Join { child };
+        let joins = |child| child == a.thread;
         match (a.op, b.op) {
             (Op::Notify { condition: a, .. }, Op::Wait { condition: b }) => a == b,
             (Op::HappensBefore { token: a }, Op::HappensAfter { token: b }) => a == b,
             (Op::BarrierArrive { barrier: a }, Op::BarrierLeave { barrier: b }) => {
                 a == b && self.generation[earlier] == self.generation[later]
             }
-            (Op::Fork { child: a }, Op::Join { child: b }) => a == b,
-            (Op::Fork { child }, _) => child == b.thread,
-            (_, Op::Join { child }) => child == a.thread,
+            (Op::Fork { child }, Op::Join { child: joined }) => forks(child) || joins(joined),
+            (Op::Fork { child }, _) => forks(child),
+            (_, Op::Join { child }) => joins(child),
             _ => false,
         }
     }
