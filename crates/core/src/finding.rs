@@ -1,6 +1,6 @@
 //! What an analysis tells: ids only, to be resolved, filtered and printed by others.
 
-use crate::event::{Op, RegionId, SiteId, StackId, ThreadId};
+use crate::event::{Addr, LockId, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
@@ -22,16 +22,26 @@ pub struct Moment {
 pub enum Rule {
     /// The observed transactions cannot be put into any serial order.
     AtomicityViolation,
+    /// Two conflicting accesses are not ordered by anything.
+    DataRace,
+    /// No lock was held at all accesses of a location.
+    InconsistentLocking,
+    /// The operations of an atomic block cannot be moved together by what is known about its locks.
+    IrreducibleBlock,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 1] = [Rule::AtomicityViolation];
+    pub const ALL: [Rule; 4] =
+        [Rule::AtomicityViolation, Rule::DataRace, Rule::InconsistentLocking, Rule::IrreducibleBlock];
 
     /// The stable name that reports, suppressions and `keirin explain` use.
     pub fn name(self) -> &'static str {
         match self {
             Rule::AtomicityViolation => "atomicity-violation",
+            Rule::DataRace => "data-race",
+            Rule::InconsistentLocking => "inconsistent-locking",
+            Rule::IrreducibleBlock => "irreducible-block",
         }
     }
 }
@@ -79,7 +89,7 @@ pub struct RawEdge {
     pub to: usize,
 }
 
-/// A nested block of the blamed transaction that the cycle refutes.
+/// An instance of an atomic block that a finding speaks against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refuted {
     /// The label of the block.
@@ -102,11 +112,50 @@ pub struct Cycle {
     pub refuted: Vec<Refuted>,
 }
 
+/// Two accesses that nothing orders. The finding's steps are the two, the earlier one first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// First byte that both touch.
+    pub addr: Addr,
+    /// Number of bytes that both touch.
+    pub size: u32,
+}
+
+/// A location that is not protected by one lock. The finding's steps are an earlier access, if one is remembered, and the
+/// access that left no common lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Locking {
+    /// First byte of the location.
+    pub addr: Addr,
+    /// Its number of bytes.
+    pub size: u32,
+    /// For each step the locks that its thread held.
+    pub held: Vec<Vec<(LockId, LockMode)>>,
+}
+
+/// A block whose operations cannot be moved together: after the operation that commits it, it does one that may have to
+/// wait for others or may be interrupted. The finding's steps hold both, and more around them if it helps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reduction {
+    /// The open blocks that hold both operations, outermost first.
+    pub blocks: Vec<Refuted>,
+    /// Index of the step that committed the block.
+    pub commit: usize,
+    /// Index of the step that broke it.
+    pub broken: usize,
+}
+
 /// What supports a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Evidence {
     /// A cycle of transactions.
     Cycle(Cycle),
+    /// Two unordered accesses.
+    Race(Race),
+    /// Locks that do not match.
+    Locking(Locking),
+    /// A block that is not reducible.
+    Reduction(Reduction),
 }
 
 /// A finding as the analysis tells it.

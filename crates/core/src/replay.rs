@@ -9,7 +9,7 @@ mod threads;
 
 pub use faults::{Fault, Repairs};
 
-use crate::analysis::{Analysis, Part};
+use crate::analysis::{Analysis, AtomicOperation, Part};
 use crate::event::{BarrierId, Event, Op, StackId};
 use crate::finding::{Findings, Moment, RawFinding, RawStep};
 use crate::shadow::Shadow;
@@ -160,7 +160,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
         match event.op {
             Op::Access { kind, size, addr } => {
                 self.counts.accesses += 1;
-                if slot.ignoring > 0 {
+                if slot.ignoring > 0 || !A::WATCHES_MEMORY {
                     return Ok(());
                 }
                 let findings = &mut self.findings;
@@ -173,11 +173,15 @@ impl<'a, A: Analysis> Replay<'a, A> {
             }
             Op::Atomic { kind, order, size, addr } => {
                 self.counts.accesses += 1;
+                if !A::WATCHES_MEMORY {
+                    return Ok(());
+                }
                 let findings = &mut self.findings;
+                let operation = AtomicOperation { kind, order };
                 let total = u32::from(size);
                 self.shadow.touch(addr, total, |cell, addr, size| {
                     let part = Part { kind: kind.access_kind(), addr, size, whole: size == total };
-                    analysis.atomic(&at, &mut slot.state, cell, part, order, findings);
+                    analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
                 });
                 Ok(())
             }
@@ -326,8 +330,10 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 slot.ignoring -= 1;
                 Ok(())
             }
-            // Fences order nothing by themselves; the accesses around them are conflicts already.
-            Op::Fence { .. } => Ok(()),
+            Op::Fence { order } => {
+                analysis.fence(at, &mut self.threads.slot(thread).state, order, findings);
+                Ok(())
+            }
             _ => {
                 self.counts.unused += 1;
                 Ok(())

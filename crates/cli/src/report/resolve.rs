@@ -84,7 +84,7 @@ impl Threads<'_> {
 impl Names<'_> {
     fn finding(self, raw: &RawFinding) -> Finding {
         let mut threads = Threads { tables: self.tables, ids: Vec::new() };
-        let Evidence::Cycle(cycle) = &raw.evidence;
+        let Evidence::Cycle(cycle) = &raw.evidence else { unreachable!("only velodrome is wired so far") };
         let mut owners = vec![None; raw.steps.len()];
         for (index, transaction) in cycle.transactions.iter().enumerate() {
             for &step in &transaction.steps {

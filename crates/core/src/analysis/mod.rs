@@ -7,9 +7,11 @@
 //!
 //! Calls are dispatched statically: which analysis runs is chosen once per run.
 
+mod both;
+pub mod empty;
 pub mod velodrome;
 
-use crate::event::{AccessKind, Addr, LockMode, MemoryOrder, RegionId};
+use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
 use crate::finding::{Findings, RawStep};
 
 /// The part of an access that falls into one cell.
@@ -23,6 +25,15 @@ pub struct Part {
     pub size: u32,
     /// The access has no other part.
     pub whole: bool,
+}
+
+/// What an atomic operation does beside touching memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AtomicOperation {
+    /// Load, store or both.
+    pub kind: AtomicKind,
+    /// Its memory order.
+    pub order: MemoryOrder,
 }
 
 /// A figure that an analysis tells about its own work.
@@ -40,6 +51,9 @@ pub struct Statistic {
 /// balanced; a thread's first operation comes after its fork; nothing comes after its join. Re-entrant acquires and
 /// releases of a lock are not told.
 pub trait Analysis {
+    /// False if accesses need not be told, so that no cells are kept.
+    const WATCHES_MEMORY: bool = true;
+
     /// What is kept for each thread.
     type Thread: Default;
     /// What is kept for each stretch of memory whose bytes were always accessed together. The driver clones a cell
@@ -66,11 +80,17 @@ pub trait Analysis {
         thread: &mut Self::Thread,
         cell: &mut Self::Cell,
         part: Part,
-        order: MemoryOrder,
+        operation: AtomicOperation,
         findings: &mut Findings,
     ) {
-        let _ = order;
+        let _ = operation;
         self.access(at, thread, cell, part, findings);
+    }
+
+    /// A fence. By default it does nothing.
+    #[inline]
+    fn fence(&self, at: &RawStep, thread: &mut Self::Thread, order: MemoryOrder, findings: &mut Findings) {
+        let _ = (at, thread, order, findings);
     }
 
     /// A lock was acquired.

@@ -61,7 +61,7 @@ fn first_finding<A: Analysis>(source: &mut dyn Source, analysis: &A) -> String {
 }
 
 fn describe(finding: &RawFinding, source: &dyn Source) -> String {
-    let Evidence::Cycle(cycle) = &finding.evidence;
+    let Evidence::Cycle(cycle) = &finding.evidence else { panic!("no cycle: {finding:?}") };
     let line = finding.steps[cycle.edges.last().unwrap().to].moment.position;
     let mut refuted: Vec<String> =
         cycle.refuted.iter().map(|block| source.tables().region_name(block.region)).collect();

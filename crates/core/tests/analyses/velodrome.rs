@@ -21,7 +21,7 @@ fn config() -> Config {
 }
 
 fn cycle(finding: &RawFinding) -> &Cycle {
-    let Evidence::Cycle(cycle) = &finding.evidence;
+    let Evidence::Cycle(cycle) = &finding.evidence else { panic!("no cycle: {finding:?}") };
     cycle
 }
 

@@ -1,0 +1,127 @@
+//! Two analyses in one pass: each sees every event and has its own part of every state. Pairs of pairs make three, and
+//! so on. The driver's work, and the look-up of cells, is done once.
+
+use super::{Analysis, AtomicOperation, Part, Statistic};
+use crate::event::{LockMode, MemoryOrder, RegionId};
+use crate::finding::{Findings, RawStep};
+
+/// Passes one operation on to both.
+macro_rules! both {
+    ($self:ident, $method:ident($at:ident, $thread:ident $(, $state:ident)?; $($value:ident),*)) => {{
+        $self.0.$method($at, &mut $thread.0, $(&mut $state.0,)? $($value),*);
+        $self.1.$method($at, &mut $thread.1, $(&mut $state.1,)? $($value),*);
+    }};
+}
+
+impl<A: Analysis, B: Analysis> Analysis for (A, B) {
+    const WATCHES_MEMORY: bool = A::WATCHES_MEMORY || B::WATCHES_MEMORY;
+
+    type Thread = (A::Thread, B::Thread);
+    type Cell = (A::Cell, B::Cell);
+    type Sync = (A::Sync, B::Sync);
+
+    #[inline]
+    fn access(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) {
+        both!(self, access(at, thread, cell; part, findings));
+    }
+
+    #[inline]
+    fn atomic(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        part: Part,
+        operation: AtomicOperation,
+        findings: &mut Findings,
+    ) {
+        both!(self, atomic(at, thread, cell; part, operation, findings));
+    }
+
+    fn fence(&self, at: &RawStep, thread: &mut Self::Thread, order: MemoryOrder, findings: &mut Findings) {
+        both!(self, fence(at, thread; order, findings));
+    }
+
+    fn acquire(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        lock: &mut Self::Sync,
+        mode: LockMode,
+        findings: &mut Findings,
+    ) {
+        both!(self, acquire(at, thread, lock; mode, findings));
+    }
+
+    fn release(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        lock: &mut Self::Sync,
+        mode: LockMode,
+        findings: &mut Findings,
+    ) {
+        both!(self, release(at, thread, lock; mode, findings));
+    }
+
+    fn signal(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        sync: &mut Self::Sync,
+        findings: &mut Findings,
+    ) {
+        both!(self, signal(at, thread, sync; findings));
+    }
+
+    fn receive(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        sync: &mut Self::Sync,
+        findings: &mut Findings,
+    ) {
+        both!(self, receive(at, thread, sync; findings));
+    }
+
+    fn fork(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        child: &mut Self::Thread,
+        findings: &mut Findings,
+    ) {
+        both!(self, fork(at, thread, child; findings));
+    }
+
+    fn join(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        child: &mut Self::Thread,
+        findings: &mut Findings,
+    ) {
+        both!(self, join(at, thread, child; findings));
+    }
+
+    fn begin(&self, at: &RawStep, thread: &mut Self::Thread, region: RegionId, findings: &mut Findings) {
+        both!(self, begin(at, thread; region, findings));
+    }
+
+    fn end(&self, at: &RawStep, thread: &mut Self::Thread, findings: &mut Findings) {
+        both!(self, end(at, thread; findings));
+    }
+
+    fn statistics(&self) -> Vec<Statistic> {
+        let mut statistics = self.0.statistics();
+        statistics.extend(self.1.statistics());
+        statistics
+    }
+}
