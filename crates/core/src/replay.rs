@@ -73,7 +73,7 @@ pub fn replay<A: Analysis>(
                 message: fault.message(source.tables()),
             })?;
         }
-        if !more {
+        if !more || analysis.is_decided() {
             return Ok(replay.finish());
         }
         progress(source.consumed());
@@ -97,6 +97,8 @@ pub struct Replay<'a, A: Analysis> {
     findings: Findings,
     counts: Counts,
     repairs: Repairs,
+    /// The latest event.
+    last: Moment,
 }
 
 impl<'a, A: Analysis> Replay<'a, A> {
@@ -116,6 +118,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             findings: Findings::new(),
             counts: Counts::default(),
             repairs: Repairs::default(),
+            last: Moment::default(),
         }
     }
 
@@ -126,6 +129,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
 
     /// The end of the run.
     pub fn finish(mut self) -> Outcome {
+        self.analysis.end_of_run(self.last, &mut self.findings);
         self.counts.threads = self.threads.known();
         self.counts.locks = self.locks.len() as u64;
         Outcome {
@@ -156,6 +160,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
         };
         let moment = Moment { position, thread: event.thread, site: event.site, stack: slot.stack };
         let at = RawStep { moment, op: event.op };
+        self.last = moment;
         let analysis = self.analysis;
         match event.op {
             Op::Access { kind, size, addr } => {

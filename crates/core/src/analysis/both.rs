@@ -3,7 +3,7 @@
 
 use super::{Analysis, AtomicOperation, Part, Statistic};
 use crate::event::{LockMode, MemoryOrder, RegionId};
-use crate::finding::{Findings, RawStep};
+use crate::finding::{Findings, Moment, RawStep};
 
 /// Passes one operation on to both.
 macro_rules! both {
@@ -117,6 +117,15 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
 
     fn end(&self, at: &RawStep, thread: &mut Self::Thread, findings: &mut Findings) {
         both!(self, end(at, thread; findings));
+    }
+
+    fn is_decided(&self) -> bool {
+        self.0.is_decided() && self.1.is_decided()
+    }
+
+    fn end_of_run(&self, moment: Moment, findings: &mut Findings) {
+        self.0.end_of_run(moment, findings);
+        self.1.end_of_run(moment, findings);
     }
 
     fn statistics(&self) -> Vec<Statistic> {

@@ -7,12 +7,13 @@
 //!
 //! Calls are dispatched statically: which analysis runs is chosen once per run.
 
+pub mod aerodrome;
 mod both;
 pub mod empty;
 pub mod velodrome;
 
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
-use crate::finding::{Findings, RawStep};
+use crate::finding::{Findings, Moment, RawStep};
 
 /// The part of an access that falls into one cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +150,17 @@ pub trait Analysis {
 
     /// The innermost atomic region ends.
     fn end(&self, at: &RawStep, thread: &mut Self::Thread, findings: &mut Findings);
+
+    /// True if no further event can change what this analysis says: the driver may stop.
+    #[inline]
+    fn is_decided(&self) -> bool {
+        false
+    }
+
+    /// The run is over; the last event was at `moment`.
+    fn end_of_run(&self, moment: Moment, findings: &mut Findings) {
+        let _ = (moment, findings);
+    }
 
     /// Figures about the work done, for `--stats`.
     fn statistics(&self) -> Vec<Statistic> {

@@ -1,9 +1,7 @@
 //! Velodrome against the definition of serializability, on random runs.
-//!
-//! `KEIRIN_CASES` sets the number of runs for each property (the long mode of `./test` does).
 
 use crate::support::oracle::Serializability;
-use crate::support::random::{build, choices, shapes};
+use crate::support::random::{build, choices, config, shapes};
 use keirin_core::analysis::Analysis;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -12,13 +10,7 @@ use keirin_core::event::Event;
 use keirin_core::finding::{Cycle, Evidence, RawFinding};
 use keirin_core::replay::{Replay, ReplayOptions};
 use proptest::prelude::*;
-use proptest::test_runner::Config;
 use std::collections::BTreeSet;
-
-fn config() -> Config {
-    let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(6_000);
-    Config { cases, ..Config::default() }
-}
 
 fn cycle(finding: &RawFinding) -> &Cycle {
     let Evidence::Cycle(cycle) = &finding.evidence else { panic!("no cycle: {finding:?}") };

@@ -2,6 +2,13 @@
 
 use keirin_core::event::*;
 use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+/// How many runs each property looks at: `KEIRIN_CASES`, which the long mode of `./test` sets, or some thousands.
+pub(crate) fn config() -> Config {
+    let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(6_000);
+    Config { cases, ..Config::default() }
+}
 
 /// The shape of random runs.
 #[derive(Clone, Copy, Debug)]
