@@ -91,6 +91,21 @@ id!(
     LoopId
 );
 
+impl RegionId {
+    /// Regions with this bit are calls of a function; the other bits are its number.
+    const FUNCTION: u32 = 1 << 31;
+
+    /// The region that is a call of a function.
+    pub fn of_function(function: FunctionId) -> Self {
+        Self(Self::FUNCTION | function.0)
+    }
+
+    /// The function whose calls are this region, if it is such a one.
+    pub fn function(self) -> Option<FunctionId> {
+        (self.is_some() && self.0 & Self::FUNCTION != 0).then_some(FunctionId(self.0 & !Self::FUNCTION))
+    }
+}
+
 /// An address of the program's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Addr(pub u64);

@@ -11,6 +11,7 @@ pub mod event;
 pub mod finding;
 pub mod generate;
 pub mod replay;
+pub mod select;
 pub mod shadow;
 pub mod stack;
 pub mod trace;

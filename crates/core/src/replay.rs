@@ -10,12 +10,12 @@ mod threads;
 pub use faults::{Fault, Repairs};
 
 use crate::analysis::{Analysis, AtomicOperation, Part};
-use crate::event::{BarrierId, Event, Op, StackId};
+use crate::event::{BarrierId, Event, Op, RegionId, StackId};
 use crate::finding::{Findings, Moment, RawFinding, RawStep};
 use crate::shadow::Shadow;
 use crate::stack::{Frame, Stacks};
 use crate::trace::{Batch, Source, TraceError};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use threads::{Barrier, Lock, ThreadSlot, Threads};
 
 /// How a run is replayed.
@@ -36,6 +36,8 @@ pub struct Counts {
     pub threads: u64,
     /// Locks that were used.
     pub locks: u64,
+    /// Acquires and releases of locks that the thread held anyway; the analyses do not see them.
+    pub reentrant: u64,
     /// Events that the analysis of threads does not use: tasks, branches, loops, annotations of other analyses.
     pub unused: u64,
 }
@@ -51,32 +53,68 @@ pub struct Outcome {
     pub counts: Counts,
     /// What had to be repaired.
     pub repairs: Repairs,
+    /// The labels of the regions that were entered.
+    pub regions: Vec<RegionId>,
 }
 
-/// Feeds a whole trace to an analysis. `progress` is called now and then with how much of the
-/// source has been consumed.
+/// Feeds a whole trace to an analysis. `progress` is called now and then with how much of the source has been
+/// consumed.
 pub fn replay<A: Analysis>(
     source: &mut dyn Source,
     analysis: &A,
     options: ReplayOptions,
-    mut progress: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> Result<Outcome, TraceError> {
     let mut replay = Replay::new(analysis, options);
+    replay_passes(source, &mut [&mut replay], progress)?;
+    Ok(replay.finish())
+}
+
+/// A replay whose analysis is not known to the caller. Calls are per batch, so that they cost nothing.
+pub trait Pass {
+    /// The next events. `incomplete_from` is the position from which on events may be missing. An error has the position
+    /// of an event that cannot have happened there.
+    fn batch(&mut self, batch: &Batch, incomplete_from: u64) -> Result<(), (u64, Fault)>;
+
+    /// True if no further event can change the result.
+    fn is_decided(&self) -> bool;
+}
+
+/// Feeds a whole trace to several passes at once: it is read once, batch by batch.
+pub fn replay_passes(
+    source: &mut dyn Source,
+    passes: &mut [&mut dyn Pass],
+    mut progress: impl FnMut(u64),
+) -> Result<(), TraceError> {
     let mut batch = Batch::new();
     loop {
         let more = source.fill(&mut batch)?;
-        replay.incomplete_from = source.loss().map_or(u64::MAX, |loss| loss.incomplete_from);
-        for (position, event) in batch.iter() {
-            replay.event(position, event).map_err(|fault| TraceError::Order {
+        let incomplete_from = source.loss().map_or(u64::MAX, |loss| loss.incomplete_from);
+        for pass in passes.iter_mut().filter(|pass| !pass.is_decided()) {
+            pass.batch(&batch, incomplete_from).map_err(|(position, fault)| TraceError::Order {
                 unit: source.unit().noun(),
                 position,
                 message: fault.message(source.tables()),
             })?;
         }
-        if !more || analysis.is_decided() {
-            return Ok(replay.finish());
+        if !more || passes.iter().all(|pass| pass.is_decided()) {
+            return Ok(());
         }
         progress(source.consumed());
+    }
+}
+
+impl<A: Analysis> Pass for Replay<'_, A> {
+    fn batch(&mut self, batch: &Batch, incomplete_from: u64) -> Result<(), (u64, Fault)> {
+        self.incomplete_from = incomplete_from;
+        for (position, event) in batch.iter() {
+            self.event(position, event).map_err(|fault| (position, fault))?;
+        }
+        Ok(())
+    }
+
+    fn is_decided(&self) -> bool {
+        self.analysis.is_decided()
     }
 }
 
@@ -97,6 +135,10 @@ pub struct Replay<'a, A: Analysis> {
     findings: Findings,
     counts: Counts,
     repairs: Repairs,
+    /// The labels of the regions that were entered.
+    regions: FxHashSet<RegionId>,
+    /// The label that was entered last, so that the set is rarely asked.
+    last_region: RegionId,
     /// The latest event.
     last: Moment,
 }
@@ -118,6 +160,8 @@ impl<'a, A: Analysis> Replay<'a, A> {
             findings: Findings::new(),
             counts: Counts::default(),
             repairs: Repairs::default(),
+            regions: FxHashSet::default(),
+            last_region: RegionId::NONE,
             last: Moment::default(),
         }
     }
@@ -130,6 +174,8 @@ impl<'a, A: Analysis> Replay<'a, A> {
     /// The end of the run.
     pub fn finish(mut self) -> Outcome {
         self.analysis.end_of_run(self.last, &mut self.findings);
+        let mut regions: Vec<RegionId> = self.regions.into_iter().collect();
+        regions.sort_unstable();
         self.counts.threads = self.threads.known();
         self.counts.locks = self.locks.len() as u64;
         Outcome {
@@ -137,6 +183,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             stacks: self.stacks,
             counts: self.counts,
             repairs: self.repairs,
+            regions,
         }
     }
 
@@ -192,6 +239,10 @@ impl<'a, A: Analysis> Replay<'a, A> {
             }
             Op::Begin { region } => {
                 slot.regions += 1;
+                if region != self.last_region {
+                    self.last_region = region;
+                    self.regions.insert(region);
+                }
                 analysis.begin(&at, &mut slot.state, region, &mut self.findings);
                 Ok(())
             }
@@ -221,7 +272,9 @@ impl<'a, A: Analysis> Replay<'a, A> {
                     lock.forget_holders();
                 }
                 let lock = self.locks.entry(id.0).or_default();
-                if lock.acquire(thread, mode) {
+                if !lock.acquire(thread, mode) {
+                    self.counts.reentrant += 1;
+                } else {
                     let slot = self.threads.slot(thread);
                     analysis.acquire(at, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
                 }
@@ -235,7 +288,10 @@ impl<'a, A: Analysis> Replay<'a, A> {
                         analysis.release(at, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
                         Ok(())
                     }
-                    Some(false) => Ok(()),
+                    Some(false) => {
+                        self.counts.reentrant += 1;
+                        Ok(())
+                    }
                     None => self.fault(position, Fault::LockNotHeld { lock: id, mode, thread }),
                 }
             }

@@ -150,8 +150,12 @@ impl Tables {
         self.name(NameKind::Thread, thread.0).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
     }
 
-    /// The label of an atomic region, made up from its number if the trace gives none.
+    /// The label of an atomic region, or the name of the function that it is; made up from its number if the trace gives
+    /// none.
     pub fn region_name(&self, region: RegionId) -> String {
+        if let Some(name) = region.function().and_then(|function| self.function_name(function)) {
+            return name.to_owned();
+        }
         self.name(NameKind::Region, region.0).map_or_else(|| format!("region {}", region.0), str::to_owned)
     }
 
