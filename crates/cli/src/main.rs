@@ -35,14 +35,23 @@ fn run() -> Exit {
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
-            let asked_for = !error.use_stderr();
-            // If even the help cannot be printed there is nothing left to say it with.
-            let _ = error.print();
-            return if asked_for { Exit::Clean } else { Exit::Usage };
+            if error.use_stderr() {
+                // If even this cannot be printed there is nothing left to say it with.
+                let _ = error.print();
+                return Exit::Usage;
+            }
+            return match output::tolerate_closed(error.print()) {
+                Ok(()) => Exit::Clean,
+                Err(error) => {
+                    complain(&format!("cannot write standard output: {error}"));
+                    Exit::Failed
+                }
+            };
         }
     };
     match dispatch(&matches) {
         Ok(exit) => exit,
+        Err(error) if output::is_closed(&error) => Exit::Clean,
         Err(error) => {
             complain(&format!("{error:#}"));
             let from_input =
@@ -145,7 +154,8 @@ fn with_options(mut command: Command, table: Table) -> Command {
         if row.value.is_empty() {
             arg = arg.action(ArgAction::SetTrue);
         } else {
-            arg = arg.value_name(row.value).action(ArgAction::Append);
+            // A negative number is always wrong, but our message says so better than clap's.
+            arg = arg.value_name(row.value).action(ArgAction::Append).allow_negative_numbers(true);
             if matches!(row.value, "FILE" | "DIR") {
                 arg = arg.value_hint(clap::ValueHint::AnyPath);
             }
