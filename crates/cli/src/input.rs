@@ -1,11 +1,11 @@
 //! Opens traces: from files or standard input, in any format, told by content and not by name.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use keirin_core::trace::native::{self, ReaderOptions};
 use keirin_core::trace::{Source, TraceError, std_format};
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What people type for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
@@ -17,6 +17,32 @@ pub(crate) struct Input {
     pub(crate) source: Box<dyn Source>,
     /// Number of bytes, if it is known.
     pub(crate) bytes: Option<u64>,
+}
+
+/// Refuses names of which only one can be opened.
+pub(crate) fn check_names(names: &[PathBuf]) -> Result<()> {
+    if names.iter().filter(|name| name.as_os_str() == STANDARD_INPUT).count() > 1 {
+        bail!("standard input (`{STANDARD_INPUT}`) can be read only once, but is named several times");
+    }
+    Ok(())
+}
+
+/// Reads a short file that the user wrote for keirin. All errors are those of a wrong configuration; `kind` says what
+/// the file should be.
+pub(crate) fn read_small(path: &Path, kind: &str, most_bytes: u64) -> Result<String> {
+    let failed =
+        |problem: &dyn std::fmt::Display| anyhow!("cannot read {kind} {}: {problem}", path.display());
+    if path.is_dir() {
+        return Err(failed(&"it is a directory"));
+    }
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let mut bytes = Vec::new();
+    // A device has no size that could be looked at beforehand.
+    file.take(most_bytes + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if bytes.len() as u64 > most_bytes {
+        return Err(failed(&format!("it has more than {most_bytes} bytes, so it is something else")));
+    }
+    String::from_utf8(bytes).map_err(|_| failed(&"it is not text in UTF-8, so it is something else"))
 }
 
 /// Opens a trace by the name that the user gave.
@@ -41,7 +67,8 @@ type Opened = (Box<dyn Source>, Option<u64>);
 fn from_file(path: &Path, options: ReaderOptions) -> Result<Opened> {
     let metadata = std::fs::metadata(path).context("cannot be opened")?;
     if metadata.is_dir() {
-        bail!("is a directory; name the trace files in it");
+        let problem = "is a directory; name the trace files in it";
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, problem).into());
     }
     let mut file = File::open(path).context("cannot be opened")?;
     if !metadata.is_file() {
@@ -92,7 +119,8 @@ fn format_of(start: &[u8]) -> Result<Content> {
         return Ok(Content::Native);
     }
     if start.len() < native::MAGIC.len() && native::MAGIC.starts_with(start) {
-        bail!("the native trace is cut off within its first {} bytes", native::MAGIC.len());
+        let message = format!("the native trace is cut off within its first {} bytes", native::MAGIC.len());
+        return Err(TraceError::Format { byte: start.len() as u64, message }.into());
     }
     if let Some(byte) = start.iter().position(|byte| *byte == 0) {
         return Err(TraceError::Unknown(format!(

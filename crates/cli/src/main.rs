@@ -35,14 +35,23 @@ fn run() -> Exit {
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
-            let asked_for = !error.use_stderr();
-            // If even the help cannot be printed there is nothing left to say it with.
-            let _ = error.print();
-            return if asked_for { Exit::Clean } else { Exit::Usage };
+            if error.use_stderr() {
+                // If even this cannot be printed there is nothing left to say it with.
+                let _ = error.print();
+                return Exit::Usage;
+            }
+            return match output::tolerate_closed(error.print()) {
+                Ok(()) => Exit::Clean,
+                Err(error) => {
+                    complain(&format!("cannot write standard output: {error}"));
+                    Exit::Failed
+                }
+            };
         }
     };
     match dispatch(&matches) {
         Ok(exit) => exit,
+        Err(error) if output::is_closed(&error) => Exit::Clean,
         Err(error) => {
             complain(&format!("{error:#}"));
             let from_input =
@@ -82,8 +91,8 @@ fn command_line() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Finds data races and atomicity violations in C, C++ and Rust programs")
         .after_help(
-            "Exit codes: 0 nothing found, 66 findings, 2 wrong usage or configuration, 3 an input could not be read \
-             or keirin failed.",
+            "Exit codes: 0 nothing found, 66 findings, 2 wrong usage or configuration, 3 an input could not be read, \
+             an output not be written, or keirin failed.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -118,7 +127,7 @@ fn command_line() -> Command {
         )
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(
-                Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)),
+                Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(clap_complete::Shell)),
             ),
         )
 }
@@ -145,7 +154,8 @@ fn with_options(mut command: Command, table: Table) -> Command {
         if row.value.is_empty() {
             arg = arg.action(ArgAction::SetTrue);
         } else {
-            arg = arg.value_name(row.value).action(ArgAction::Append);
+            // A negative number is always wrong, but our message says so better than clap's.
+            arg = arg.value_name(row.value).action(ArgAction::Append).allow_negative_numbers(true);
             if matches!(row.value, "FILE" | "DIR") {
                 arg = arg.value_hint(clap::ValueHint::AnyPath);
             }

@@ -64,6 +64,17 @@ macro_rules! options {
             }
         }
 
+        impl Options {
+            /// Puts options that a command does not take back to their defaults: a configuration is for all commands,
+            /// and a demonstration must not write the project's baseline.
+            pub(crate) fn keep_only(&mut self, command: Command) {
+                let default = Self::default();
+                $(if ![$(Command::$command),+].contains(&command) {
+                    self.$field = default.$field;
+                })+
+            }
+        }
+
         impl Default for Options {
             fn default() -> Self {
                 let mut options = Self { $($field: Setting::unset(),)+ };
@@ -137,6 +148,10 @@ pub(crate) fn rows_of(command: Command) -> impl Iterator<Item = &'static Row> {
 
 /// The known name that looks most like an unknown one.
 pub(crate) fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(longer) = known.iter().find(|other| name.len() > 2 && other.starts_with(name)) {
+        return Some(longer);
+    }
     let best = known.into_iter().map(|other| (distance(name, other), other)).min()?;
     (best.0 <= 1 + name.len() / 4).then_some(best.1)
 }

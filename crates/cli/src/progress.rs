@@ -1,4 +1,4 @@
-//! A progress bar on standard error, when the work is long and a person is looking.
+//! Progress on standard error: a bar when the work is long and a person is looking, and lines in a log if asked for.
 
 use crate::options::When;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Work shorter than this shows nothing.
 const LONG: Duration = Duration::from_millis(800);
+/// A log gets a line no more often than this.
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 /// The progress of one piece of work.
 pub(crate) struct Progress {
@@ -14,8 +16,17 @@ pub(crate) struct Progress {
     total: Option<u64>,
     unit: Unit,
     label: String,
-    wanted: bool,
+    look: Look,
     bar: Option<ProgressBar>,
+    last_line: Option<Instant>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Nothing,
+    Bar,
+    /// A bar is drawn over itself again and again, which only a terminal can show.
+    Lines,
 }
 
 /// What is counted.
@@ -28,21 +39,43 @@ pub(crate) enum Unit {
 impl Progress {
     /// Progress towards a total, if that is known.
     pub(crate) fn new(when: When, label: &str, total: Option<u64>, unit: Unit) -> Self {
-        let wanted = match when {
-            When::Auto => std::io::stderr().is_terminal(),
-            When::Always => true,
-            When::Never => false,
+        let look = match when {
+            When::Auto | When::Always if std::io::stderr().is_terminal() => Look::Bar,
+            When::Always => Look::Lines,
+            When::Auto | When::Never => Look::Nothing,
         };
-        Self { started: Instant::now(), total, unit, label: label.to_owned(), wanted, bar: None }
+        let label = label.to_owned();
+        Self { started: Instant::now(), total, unit, label, look, bar: None, last_line: None }
     }
 
     /// So much has been done.
     pub(crate) fn at(&mut self, done: u64) {
-        if !self.wanted || (self.bar.is_none() && self.started.elapsed() < LONG) {
+        match self.look {
+            Look::Nothing => {}
+            Look::Bar => self.draw(done),
+            Look::Lines => self.print(done),
+        }
+    }
+
+    fn draw(&mut self, done: u64) {
+        if self.bar.is_none() && self.started.elapsed() < LONG {
             return;
         }
         let bar = self.bar.get_or_insert_with(|| make_bar(self.total, self.unit, &self.label));
         bar.set_position(done);
+    }
+
+    fn print(&mut self, done: u64) {
+        if self.last_line.is_some_and(|last| last.elapsed() < BETWEEN_LINES) {
+            return;
+        }
+        self.last_line = Some(Instant::now());
+        let unit = match self.unit {
+            Unit::Bytes => "bytes",
+            Unit::Events => "events",
+        };
+        let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
+        crate::tell(&format!("{}: {done}{of} {unit}", self.label));
     }
 }
 

@@ -16,6 +16,7 @@ use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::analysis::{Analysis, Statistic};
 use keirin_core::replay::{Outcome, ReplayOptions, replay};
+use keirin_core::trace::TraceError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,10 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Checks the traces with the given names.
 pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
+    input::check_names(names)?;
     let filters = Filters::load(options)?;
+    Output::check(options.output.as_deref())?;
+    Output::check(options.write_baseline.as_deref())?;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let mut watched = Watched::default();
@@ -39,7 +43,14 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
         }
     }
     let exit = if failures.len() < names.len() {
-        finish(merge(findings), watched, options, &filters)?
+        let mut options = options.clone();
+        if !failures.is_empty()
+            && let Some(path) = options.write_baseline.take()
+        {
+            let path = path.display();
+            crate::complain(&format!("{path} is not written: it would lack the findings of what failed"));
+        }
+        finish(merge(findings), watched, &options, &filters)?
     } else {
         Exit::Clean
     };
@@ -61,6 +72,15 @@ pub(crate) fn check_one(
         analyse(&mut input, options, &mut |bytes| progress.at(bytes)).with_context(|| input.name.clone())?;
     drop(progress);
 
+    if outcome.counts.events == 0 {
+        // That nothing was found in nothing must not look like success.
+        let empty = anyhow::Error::from(TraceError::Empty);
+        return Err(match input.source.loss() {
+            Some(loss) => empty.context(loss.to_string()),
+            None => empty,
+        }
+        .context(input.name));
+    }
     watched.inputs.push(input.name.clone());
     let published = if options.algorithm == Algorithm::Published { " (published)" } else { "" };
     watched.analyses = options.analysis.0.iter().map(|name| format!("{}{published}", name.text())).collect();
@@ -115,7 +135,8 @@ fn notes(input: &Input, outcome: &Outcome) -> Vec<String> {
         notes.push(format!("{}: {loss}", input.name));
     }
     for (kind, count) in outcome.repairs.iter() {
-        notes.push(format!("{}: repaired: {kind}, {count} times", input.name));
+        let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+        notes.push(format!("{}: repaired: {kind}, {times}", input.name));
     }
     if outcome.counts.unused > 0 {
         notes.push(format!(
@@ -140,25 +161,23 @@ impl Filters {
         }
         let mut suppressions = Vec::new();
         for path in &options.suppressions {
-            suppressions.push(Suppressions::parse(&path.display().to_string(), &read_small(path)?)?);
+            suppressions.push(Suppressions::parse(
+                &path.display().to_string(),
+                &read(path, "the suppression file")?,
+            )?);
         }
         let baseline = match &options.baseline {
             // A baseline that is about to be written for the first time is empty.
             Some(path) if options.write_baseline.as_ref() == Some(path) && !path.exists() => None,
-            Some(path) => Some(Baseline::parse(&path.display().to_string(), &read_small(path)?)?),
+            Some(path) => Some(Baseline::parse(&path.display().to_string(), &read(path, "the baseline")?)?),
             None => None,
         };
         Ok(Self { suppressions, baseline })
     }
 }
 
-fn read_small(path: &Path) -> Result<String> {
-    let context = || format!("cannot read {}", path.display());
-    let size = std::fs::metadata(path).with_context(context)?.len();
-    if size > MAX_FILE_BYTES {
-        bail!("{}: {size} bytes are too many for such a file", path.display());
-    }
-    std::fs::read_to_string(path).with_context(context)
+fn read(path: &Path, kind: &str) -> Result<String> {
+    input::read_small(path, kind, MAX_FILE_BYTES)
 }
 
 /// Applies the filters and writes the report.

@@ -2,11 +2,10 @@
 
 use super::Exit;
 use crate::options::similar;
-use crate::output::tolerate_closed;
+use crate::output::print;
 use crate::report::rules;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use keirin_core::finding::Rule;
-use std::io::Write;
 
 /// Explains the rule with a name, or lists the rules.
 pub(crate) fn run(name: Option<&str>) -> Result<Exit> {
@@ -21,7 +20,7 @@ pub(crate) fn run(name: Option<&str>) -> Result<Exit> {
             }
         },
     };
-    tolerate_closed(std::io::stdout().write_all(text.as_bytes())).context("cannot write standard output")?;
+    print(text.as_bytes())?;
     Ok(Exit::Clean)
 }
 

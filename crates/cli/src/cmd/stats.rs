@@ -5,6 +5,7 @@ use crate::input;
 use crate::options::Options;
 use crate::output::{Output, tolerate_closed};
 use crate::progress::{Progress, Unit};
+use crate::report::text::{is_dangerous, printable};
 use anyhow::{Context, Result};
 use keirin_core::event::{AccessKind, Event, LockMode, Op};
 use keirin_core::trace::{Batch, Source};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Prints the figures of each trace.
 pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
+    input::check_names(names)?;
     let mut out = Output::open(options.output.as_deref())?;
     let mut exit = Exit::Clean;
     for name in names {
@@ -94,7 +96,7 @@ impl Figures {
 
     fn write(&self, name: &str, source: &dyn Source, out: &mut impl Write) -> io::Result<()> {
         let events: u64 = self.kinds.values().sum();
-        writeln!(out, "{name}")?;
+        writeln!(out, "{}", printable(name))?;
         let mut row = |what: &str, number: u64| writeln!(out, "  {what:<34}{number:>14}");
         row("events", events)?;
         row("threads", self.threads.len() as u64)?;
@@ -116,7 +118,7 @@ impl Figures {
                 .tables()
                 .thread_name(keirin_core::event::ThreadId(**id))
                 .chars()
-                .map(|c| if c.is_control() { '?' } else { c })
+                .map(|character| if is_dangerous(character) { '?' } else { character })
                 .take(32)
                 .collect();
             writeln!(out, "    {name:<32}{:>14}", thread.events)?;

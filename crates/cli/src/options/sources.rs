@@ -1,10 +1,11 @@
 //! Where options come from: the file, the variable, the command line.
 
 use super::{Command, Options, ROWS, rows_of, similar};
-use anyhow::{Context, Result, anyhow, bail};
+use crate::input::read_small;
+use anyhow::{Result, anyhow, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 /// The name of the file.
@@ -16,13 +17,16 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 pub(crate) fn load(command: Command, matches: &ArgMatches) -> Result<Options> {
     let mut options = Options::default();
     let folder = std::env::current_dir().unwrap_or_default();
-    if let Some(path) = folder.ancestors().map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file()) {
+    // Whatever has the name counts: a link that leads nowhere must be told, not passed over.
+    let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+    if let Some(path) = folder.ancestors().map(|folder| folder.join(FILE_NAME)).find(exists) {
         from_file(&mut options, &path)?;
     }
     if let Some(text) = std::env::var_os("KEIRIN_OPTIONS") {
         let text = text.into_string().map_err(|_| anyhow!("KEIRIN_OPTIONS is not valid UTF-8"))?;
         from_variable(&mut options, &text)?;
     }
+    options.keep_only(command);
     for row in rows_of(command) {
         if matches.value_source(row.name) != Some(ValueSource::CommandLine) {
             continue;
@@ -47,11 +51,7 @@ fn unknown(name: &str) -> String {
 }
 
 fn from_file(options: &mut Options, path: &Path) -> Result<()> {
-    let size = std::fs::metadata(path).map(|metadata| metadata.len()).unwrap_or_default();
-    if size > MAX_FILE_BYTES {
-        bail!("{}: {size} bytes are too many for a configuration", path.display());
-    }
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = read_small(path, "the configuration", MAX_FILE_BYTES)?;
     set_from_toml(options, &text, path.parent().unwrap_or(Path::new("")))
         .map_err(|(line, message)| anyhow!("{}:{line}: {message}", path.display()))
 }
@@ -70,7 +70,11 @@ fn set_from_toml(options: &mut Options, text: &str, folder: &Path) -> Result<(),
         for text in texts(value.get_ref()).ok_or_else(|| {
             (line, format!("`{name}` must be a text, a number, true or false, or a list of texts"))
         })? {
-            let text = if is_path { folder.join(&text).to_string_lossy().into_owned() } else { text };
+            let text = if is_path && !text.is_empty() {
+                folder.join(&text).to_string_lossy().into_owned()
+            } else {
+                text
+            };
             options.set(name, &text).map_err(|message| (line, format!("`{name}`: {message}")))?;
         }
     }
@@ -100,7 +104,13 @@ fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
 /// Sets the options of the variable: `name=value` or `name`, separated by blanks; quotes keep blanks together.
 fn from_variable(options: &mut Options, text: &str) -> Result<()> {
     for word in words(text).map_err(|message| anyhow!("KEIRIN_OPTIONS: {message}"))? {
-        let (name, value) = word.split_once('=').unwrap_or((&word, "true"));
+        let (name, value) = match word.split_once('=') {
+            Some(pair) => pair,
+            None => match ROWS.iter().find(|row| row.name == word && !row.value.is_empty()) {
+                Some(row) => bail!("KEIRIN_OPTIONS: `{word}` needs a value: {word}={}", row.value),
+                None => (&*word, "true"),
+            },
+        };
         match options.set(name, value) {
             Ok(true) => {}
             Ok(false) => bail!("KEIRIN_OPTIONS: {}", unknown(name)),
@@ -135,7 +145,6 @@ fn words(text: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     #[test]
     fn the_variable_takes_switches_values_and_quotes() {

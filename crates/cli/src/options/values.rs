@@ -1,6 +1,7 @@
 //! The types of options: how each is read from text.
 
 use keirin_core::generate::{Family, PlanError};
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
 /// A type of option.
@@ -29,7 +30,10 @@ impl Setting for bool {
 
 fn number(text: &str) -> Result<u64, String> {
     // People write 10_000_000 and mean it.
-    text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))
+    text.replace('_', "").parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("`{text}` is too large"),
+        _ => format!("`{text}` is not a whole number"),
+    })
 }
 
 impl Setting for u64 {
@@ -69,13 +73,17 @@ impl Setting for f64 {
     }
 }
 
+fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("the name is empty".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
 impl Setting for Option<PathBuf> {
     fn unset() -> Self {
         None
     }
 
     fn assign(&mut self, text: &str) -> Result<(), String> {
-        *self = Some(PathBuf::from(text));
+        *self = Some(path(text)?);
         Ok(())
     }
 }
@@ -86,7 +94,7 @@ impl Setting for Vec<PathBuf> {
     }
 
     fn assign(&mut self, text: &str) -> Result<(), String> {
-        self.push(PathBuf::from(text));
+        self.push(path(text)?);
         Ok(())
     }
 }

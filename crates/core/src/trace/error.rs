@@ -73,6 +73,13 @@ pub struct Loss {
 
 impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.blocks == 0 && self.bytes > 0 {
+            return write!(
+                f,
+                "the header of the trace ({} bytes) is damaged, so its version is a guess; all blocks were read",
+                self.bytes
+            );
+        }
         if self.blocks == 0 {
             return write!(
                 f,
