@@ -205,10 +205,10 @@ fn row(
     limit: Duration,
 ) -> Vec<String> {
     let killed = format!("> {} s", limit.as_secs_f64());
-    let memory = |best: &Best| best.as_ref().map_or(killed.clone(), |cost| mebibytes(cost.memory));
+    let memory = |best: &Best| best.as_ref().map_or_else(nothing, |cost| mebibytes(cost.memory));
     let title = contestant.title().to_owned();
     let Some(cost) = long else {
-        return vec![title, killed.clone(), nothing(), nothing(), memory(long), memory(short), nothing()];
+        return vec![title, killed, nothing(), nothing(), memory(long), memory(short), nothing()];
     };
     let time = cost.processor.as_secs_f64();
     let million_a_second = events as f64 / 1e6 / time;
