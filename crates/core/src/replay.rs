@@ -66,12 +66,14 @@ pub fn replay<A: Analysis>(
     loop {
         let more = source.fill(&mut batch)?;
         replay.incomplete_from = source.loss().map_or(u64::MAX, |loss| loss.incomplete_from);
-        for (position, event) in batch.iter() {
-            replay.event(position, event).map_err(|fault| TraceError::Order {
-                unit: source.unit().noun(),
-                position,
-                message: fault.message(source.tables()),
-            })?;
+        for (first, events) in batch.runs() {
+            for (position, event) in (first..).zip(events) {
+                replay.event(position, event).map_err(|fault| TraceError::Order {
+                    unit: source.unit().noun(),
+                    position,
+                    message: fault.message(source.tables()),
+                })?;
+            }
         }
         if !more {
             return Ok(replay.finish());
