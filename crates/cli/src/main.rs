@@ -91,8 +91,8 @@ fn command_line() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Finds data races and atomicity violations in C, C++ and Rust programs")
         .after_help(
-            "Exit codes: 0 nothing found, 66 findings, 2 wrong usage or configuration, 3 an input could not be read \
-             or keirin failed.",
+            "Exit codes: 0 nothing found, 66 findings, 2 wrong usage or configuration, 3 an input could not be read, \
+             an output not be written, or keirin failed.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -127,7 +127,7 @@ fn command_line() -> Command {
         )
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(
-                Arg::new("shell").required(true).value_parser(value_parser!(clap_complete::Shell)),
+                Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(clap_complete::Shell)),
             ),
         )
 }

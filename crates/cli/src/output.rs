@@ -14,7 +14,10 @@ pub(crate) enum Output {
         path: PathBuf,
     },
     /// A pipe or a device, which can only be written to, not replaced.
-    Special(BufWriter<File>),
+    Special {
+        out: BufWriter<File>,
+        path: PathBuf,
+    },
 }
 
 /// What people type for standard output.
@@ -25,33 +28,27 @@ const MAX_LINKS: usize = 40;
 impl Output {
     /// Opens a file, or standard output if there is none.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
-        match path {
-            Some(path) if path.as_os_str() != STANDARD_OUTPUT => {
-                Self::open_file(path).with_context(|| format!("cannot write {}", path.display()))
-            }
-            _ => Ok(Output::Standard(buffered(io::stdout().lock()))),
-        }
+        let Some(path) = path.filter(|path| path.as_os_str() != STANDARD_OUTPUT) else {
+            return Ok(Output::Standard(buffered(io::stdout().lock())));
+        };
+        let opened = match destination(path) {
+            Ok(Destination::Special) => OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map(|file| Output::Special { out: buffered(file), path: path.to_owned() }),
+            Ok(Destination::File(path)) => partial_file(folder_of(&path))
+                .map(|partial| Output::File { partial: buffered(partial), path }),
+            Err(error) => Err(error),
+        };
+        opened.with_context(|| format!("cannot write {}", path.display()))
     }
 
-    fn open_file(path: &Path) -> io::Result<Self> {
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
-            }
-            Ok(metadata) if !metadata.is_file() => {
-                return Ok(Output::Special(buffered(OpenOptions::new().write(true).open(path)?)));
-            }
-            _ => {}
+    /// Tells beforehand what can be told of why opening would fail: a wrong name should not cost an hour of work.
+    pub(crate) fn check(path: Option<&Path>) -> Result<()> {
+        if let Some(path) = path.filter(|path| path.as_os_str() != STANDARD_OUTPUT) {
+            destination(path).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let path = behind_links(path)?;
-        let folder = folder_of(&path);
-        if !folder.is_dir() {
-            let problem = format!("there is no folder {}", folder.display());
-            return Err(io::Error::new(ErrorKind::NotFound, problem));
-        }
-        let partial =
-            tempfile::Builder::new().prefix(".keirin-").permissions(permissions()).tempfile_in(folder)?;
-        Ok(Output::File { partial: buffered(partial), path })
+        Ok(())
     }
 
     /// True if a person is looking.
@@ -70,7 +67,9 @@ impl Output {
                 partial.persist(&path).map_err(|error| error.error).with_context(context)?;
                 Ok(())
             }
-            Output::Special(mut out) => tolerate_closed(out.flush()).context("cannot write the output"),
+            Output::Special { mut out, path } => {
+                tolerate_closed(out.flush()).with_context(|| format!("cannot write {}", path.display()))
+            }
         }
     }
 }
@@ -80,7 +79,7 @@ impl Write for Output {
         match self {
             Output::Standard(out) => out.write(bytes),
             Output::File { partial, .. } => partial.write(bytes),
-            Output::Special(out) => out.write(bytes),
+            Output::Special { out, .. } => out.write(bytes),
         }
     }
 
@@ -88,9 +87,36 @@ impl Write for Output {
         match self {
             Output::Standard(out) => out.flush(),
             Output::File { partial, .. } => partial.flush(),
-            Output::Special(out) => out.flush(),
+            Output::Special { out, .. } => out.flush(),
         }
     }
+}
+
+enum Destination {
+    Special,
+    File(PathBuf),
+}
+
+/// What stands, or will stand, under the name of an output.
+fn destination(path: &Path) -> io::Result<Destination> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
+        }
+        Ok(metadata) if !metadata.is_file() => return Ok(Destination::Special),
+        _ => {}
+    }
+    let path = behind_links(path)?;
+    let folder = folder_of(&path);
+    if !folder.is_dir() {
+        let problem = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(ErrorKind::NotFound, problem));
+    }
+    Ok(Destination::File(path))
+}
+
+fn partial_file(folder: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(".keirin-").permissions(permissions()).tempfile_in(folder)
 }
 
 fn buffered<W: Write>(out: W) -> BufWriter<W> {

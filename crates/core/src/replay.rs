@@ -107,8 +107,10 @@ pub fn replay_passes(
 impl<A: Analysis> Pass for Replay<'_, A> {
     fn batch(&mut self, batch: &Batch, incomplete_from: u64) -> Result<(), (u64, Fault)> {
         self.incomplete_from = incomplete_from;
-        for (position, event) in batch.iter() {
-            self.event(position, event).map_err(|fault| (position, fault))?;
+        for (first, events) in batch.runs() {
+            for (position, event) in (first..).zip(events) {
+                self.event(position, event).map_err(|fault| (position, fault))?;
+            }
         }
         Ok(())
     }

@@ -46,17 +46,7 @@ impl<C: Clone + Default> Page<C> {
     }
 
     fn touch(&mut self, word: usize, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
-        if self.shapes[word] == mask {
-            // The common case: the same bytes as always.
-            visit(&mut self.cells[word], mask);
-            return;
-        }
-        self.touch_split(word, mask, visit);
-    }
-
-    #[cold]
-    fn touch_split(&mut self, word: usize, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
-        if self.shapes[word] == 0 {
+        if self.shapes[word] == 0 || self.shapes[word] == mask {
             self.shapes[word] = mask;
             visit(&mut self.cells[word], mask);
             return;
@@ -153,6 +143,21 @@ impl<C: Clone + Default> Shadow<C> {
     /// Calls `visit` for each cell of a range, with the address and the size of the bytes that it covers.
     #[inline]
     pub fn touch(&mut self, addr: Addr, size: u32, mut visit: impl FnMut(&mut C, Addr, u32)) {
+        let (word, offset) = (addr.0 / WORD_BYTES, addr.0 % WORD_BYTES);
+        if size != 0 && offset + u64::from(size) <= WORD_BYTES {
+            // Nearly all accesses stay within a word, and touch the same bytes as always.
+            let mask = (((1u32 << size) - 1) << offset) as u8;
+            let page = self.page(word / PAGE_WORDS as u64);
+            let index = (word % PAGE_WORDS as u64) as usize;
+            if page.shapes[index] == mask {
+                visit(&mut page.cells[index], addr, size);
+                return;
+            }
+        }
+        self.touch_parts(addr, size, visit);
+    }
+
+    fn touch_parts(&mut self, addr: Addr, size: u32, mut visit: impl FnMut(&mut C, Addr, u32)) {
         for (word, mask) in words(addr, size) {
             self.page(word / PAGE_WORDS as u64).touch(
                 (word % PAGE_WORDS as u64) as usize,

@@ -27,8 +27,8 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     input::check_names(names)?;
     let filters = Filters::load(options)?;
-    // Opened before the work: a name that cannot be written should not cost an hour.
-    let out = Output::open(options.output.as_deref())?;
+    Output::check(options.output.as_deref())?;
+    Output::check(options.write_baseline.as_deref())?;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let mut watched = Watched::default();
@@ -50,7 +50,7 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
             let path = path.display();
             crate::complain(&format!("{path} is not written: it would lack the findings of what failed"));
         }
-        finish(merge(findings), watched, &options, &filters, out)?
+        finish(merge(findings), watched, &options, &filters)?
     } else {
         Exit::Clean
     };
@@ -186,7 +186,6 @@ pub(crate) fn finish(
     mut watched: Watched,
     options: &Options,
     filters: &Filters,
-    mut out: Output,
 ) -> Result<Exit> {
     let today = today();
     for suppressions in &filters.suppressions {
@@ -206,6 +205,7 @@ pub(crate) fn finish(
     }
     let report = Report::new(findings, watched);
 
+    let mut out = Output::open(options.output.as_deref())?;
     let written = match options.format {
         Format::Terminal => terminal::write(&report, layout(&out, options), &mut out),
         Format::Json => json::write(&report, &mut out),

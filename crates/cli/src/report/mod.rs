@@ -18,6 +18,8 @@ pub(crate) mod text;
 mod wording;
 
 #[cfg(test)]
+mod published_schema;
+#[cfg(test)]
 mod random;
 #[cfg(test)]
 pub(crate) mod support;

@@ -90,19 +90,18 @@ impl Batch {
         &self.events
     }
 
+    /// Stretches of events whose positions follow each other, each with the position of its first event.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, &[Event])> {
+        let ends = self.jumps.iter().skip(1).map(|jump| jump.0 as usize).chain([self.events.len()]);
+        self.jumps
+            .iter()
+            .zip(ends)
+            .map(|(&(start, position), end)| (position, &self.events[start as usize..end]))
+    }
+
     /// The events with their positions.
-    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Event)> {
-        let mut jumps = self.jumps.iter().peekable();
-        let mut position = 0;
-        self.events.iter().enumerate().map(move |(index, event)| {
-            position += 1;
-            if let Some(&&(_, jump)) = jumps.peek().filter(|jump| jump.0 == index as u32) {
-                position = jump;
-                jumps.next();
-            }
-            (position, event)
-        })
+        self.runs().flat_map(|(first, events)| (first..).zip(events))
     }
 }
 

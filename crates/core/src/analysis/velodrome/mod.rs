@@ -164,15 +164,21 @@ struct Seen([Epoch; Seen::SLOTS]);
 impl Seen {
     const SLOTS: usize = 16;
 
+    /// True if the thread is known to be ordered after the epoch.
+    #[inline]
+    fn covers(&self, epoch: Epoch) -> bool {
+        let slot = self.0[epoch.thread().index() % Self::SLOTS];
+        slot.thread() == epoch.thread() && slot.time() >= epoch.time()
+    }
+
     /// True if the epoch, or a later one of the same thread, was here before. It is from now on.
     #[inline]
     fn check(&mut self, epoch: Epoch) -> bool {
-        let slot = &mut self.0[epoch.thread().index() % Self::SLOTS];
-        if slot.thread() == epoch.thread() && slot.time() >= epoch.time() {
-            return true;
+        let known = self.covers(epoch);
+        if !known {
+            self.0[epoch.thread().index() % Self::SLOTS] = epoch;
         }
-        *slot = epoch;
-        false
+        known
     }
 }
 
@@ -186,14 +192,18 @@ pub struct PerThread<S> {
 }
 
 impl<S: Copy + Default> PerThread<S> {
-    /// Remembers an operation in place of an earlier one of the same thread, or of one that can no longer matter.
+    /// Remembers an operation in place of an earlier one of the same thread, one that can no longer matter, or one that
+    /// it comes after: whatever must follow that one follows this one.
     #[inline]
-    fn insert<O: Order<Step = S>>(&mut self, step: S, order: &RefCell<O>) {
+    fn insert<O: Order<Step = S>>(&mut self, step: S, seen: &Seen, order: &RefCell<O>) {
         let order = order.borrow();
         let thread = O::origin(&step).thread();
         let replaces = |other: &S| {
             let epoch = O::origin(other).epoch;
-            epoch.is_never() || epoch.thread() == thread || !order.is_live(other)
+            epoch.is_never()
+                || epoch.thread() == thread
+                || !order.is_live(other)
+                || (O::LOCAL && seen.covers(epoch))
         };
         if self.more.is_none() && replaces(&self.one) {
             self.one = step;
@@ -361,7 +371,7 @@ impl<O: Order> Analysis for Velodrome<O> {
         match part.kind {
             AccessKind::Read => {
                 let step = operation.commit(thread, findings);
-                cell.reads.insert(step, &self.order);
+                cell.reads.insert(step, &thread.seen, &self.order);
             }
             AccessKind::Write => {
                 for read in cell.reads.iter() {
@@ -406,7 +416,7 @@ impl<O: Order> Analysis for Velodrome<O> {
                 lock.exclusive = step;
                 lock.shared.clear();
             }
-            LockMode::Shared => lock.shared.insert(step, &self.order),
+            LockMode::Shared => lock.shared.insert(step, &thread.seen, &self.order),
         }
     }
 
@@ -418,7 +428,7 @@ impl<O: Order> Analysis for Velodrome<O> {
         findings: &mut Findings,
     ) {
         let step = self.publish(at, thread, findings);
-        sync.shared.insert(step, &self.order);
+        sync.shared.insert(step, &thread.seen, &self.order);
     }
 
     fn receive(

@@ -1,0 +1,125 @@
+//! Runs a child process and tells what it cost.
+
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use wait4::{ResUse, Wait4};
+
+/// How often a child with a time limit is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What a child cost, and what it said.
+#[derive(Clone, Debug)]
+pub struct Cost {
+    /// User and system time.
+    pub processor: Duration,
+    /// Peak of the resident memory, in bytes. Never less than this process had when it started the child, which is why
+    /// the tables are made without reading a trace here.
+    pub memory: u64,
+    /// Standard output.
+    pub output: String,
+    /// Standard error.
+    pub messages: String,
+}
+
+/// How a child ended.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    /// It did its work.
+    Done(Cost),
+    /// It was killed after the time limit.
+    Killed,
+}
+
+/// Runs a command to its end, or to a limit of real time. What it prints goes through files in `folder`, so that
+/// a child that prints much is not slowed down by who reads it.
+pub fn run(command: &mut Command, folder: &Path, limit: Option<Duration>) -> Result<Ending> {
+    let output = folder.join("output");
+    let messages = folder.join("messages");
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&output)?)
+        .stderr(File::create(&messages)?)
+        // Settings of whoever measures must not change what is measured.
+        .env_remove("KEIRIN_OPTIONS")
+        .current_dir(folder);
+    let Some(ResUse { status, rusage }) = wait(command, limit)? else { return Ok(Ending::Killed) };
+    let cost = Cost {
+        processor: rusage.utime + rusage.stime,
+        memory: rusage.maxrss,
+        output: read(&output)?,
+        messages: read(&messages)?,
+    };
+    ensure_success(command, status, &cost)?;
+    Ok(Ending::Done(cost))
+}
+
+/// Runs a command without a limit.
+pub fn run_to_end(command: &mut Command, folder: &Path) -> Result<Cost> {
+    match run(command, folder, None)? {
+        Ending::Done(cost) => Ok(cost),
+        Ending::Killed => bail!("{command:?} was killed"),
+    }
+}
+
+/// None if the limit was reached.
+fn wait(command: &mut Command, limit: Option<Duration>) -> Result<Option<ResUse>> {
+    let started = Instant::now();
+    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let Some(limit) = limit else { return Ok(Some(child.wait4()?)) };
+    loop {
+        if let Some(used) = child.try_wait4()? {
+            return Ok(Some(used));
+        }
+        if started.elapsed() >= limit {
+            child.kill()?;
+            child.wait4()?;
+            return Ok(None);
+        }
+        sleep(LOOK);
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The traces have no violations, so that even a finding is a failure.
+fn ensure_success(command: &Command, status: ExitStatus, cost: &Cost) -> Result<()> {
+    if !status.success() {
+        bail!("{command:?} failed with {status}:\n{}{}", cost.output, cost.messages);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_measured() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cost = run_to_end(Command::new("sh").args(["-c", "echo out; echo err >&2"]), folder.path());
+        let cost = cost.expect("the shell runs");
+        assert_eq!((cost.output.as_str(), cost.messages.as_str()), ("out\n", "err\n"));
+        assert!(cost.memory > 0);
+    }
+
+    #[test]
+    fn a_child_over_its_limit_is_killed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ending = run(Command::new("sleep").arg("60"), folder.path(), Some(Duration::ZERO));
+        assert!(matches!(ending, Ok(Ending::Killed)), "{ending:?}");
+    }
+
+    #[test]
+    fn a_failure_shows_what_the_child_said() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let error = run_to_end(Command::new("sh").args(["-c", "echo why >&2; exit 3"]), folder.path());
+        assert!(error.is_err_and(|error| error.to_string().contains("why")));
+    }
+}

@@ -1,0 +1,13 @@
+//! Measures keirin on generated traces and prints tables in Markdown.
+//!
+//! Everything that is measured runs in a child process, so that its processor time and its peak memory are its own.
+//! Times are compared as the user and system time of the fastest of several rounds, and the rounds of all contestants
+//! are interleaved: on a shared machine a slow moment then hits all of them alike.
+
+pub mod child;
+pub mod programs;
+pub mod readers;
+pub mod table;
+pub mod traces;
+pub mod transactions;
+mod workload;

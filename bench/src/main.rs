@@ -1,0 +1,127 @@
+//! `keirin-bench`: see the README beside it.
+
+use anyhow::{Context, Result, bail};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use keirin_bench::programs::Programs;
+use keirin_bench::readers::Reader;
+use keirin_bench::{traces, transactions};
+use keirin_core::generate::Family;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn main() -> Result<()> {
+    let matches = command_line().get_matches();
+    match matches.subcommand() {
+        Some(("read", arguments)) => read(arguments),
+        Some(("traces", arguments)) => {
+            let settings = traces::Settings {
+                events: *arguments.get_one("events").expect("has a default"),
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                limit: limit(arguments),
+                families: families(arguments, &traces::DEFAULT_FAMILIES),
+            };
+            traces::tables(&programs()?, &settings, print)
+        }
+        Some(("transactions", arguments)) => {
+            let settings = transactions::Settings {
+                events: *arguments.get_one("events").expect("has a default"),
+                limit: limit(arguments),
+                families: families(arguments, &Family::ALL),
+            };
+            print(&transactions::table(&programs()?, &settings)?);
+            Ok(())
+        }
+        _ => bail!("no such command"),
+    }
+}
+
+fn command_line() -> Command {
+    let events = |default: &'static str| {
+        let help = "Number of events of each trace, about";
+        Arg::new("events")
+            .long("events")
+            .value_name("N")
+            .default_value(default)
+            .value_parser(events_from)
+            .help(help)
+    };
+    let limit = Arg::new("limit")
+        .long("limit")
+        .value_name("SECONDS")
+        .default_value("30")
+        .value_parser(value_parser!(u64).range(1..))
+        .help("Kill a run of the published algorithm after so long");
+    let families = Arg::new("families")
+        .value_name("FAMILY")
+        .num_args(0..)
+        .value_parser(|name: &str| name.parse::<Family>())
+        .help("Families of traces: see `keirin gen --help`");
+    let rounds = Arg::new("rounds")
+        .long("rounds")
+        .value_name("N")
+        .default_value("5")
+        .value_parser(value_parser!(u32).range(1..))
+        .help("How often everything is run; the best counts");
+    Command::new("keirin-bench")
+        .about("Measures keirin; prints tables in Markdown")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("traces")
+                .about("How fast traces are read and checked, and the memory that takes")
+                .args([events("10_000_000"), rounds, limit.clone(), families.clone()]),
+        )
+        .subcommand(
+            Command::new("transactions")
+                .about("How many transactions are stored, as in Table 1 of the Velodrome paper")
+                .args([events("1_000_000"), limit, families]),
+        )
+        .subcommand(
+            Command::new("read")
+                .hide(true)
+                .about("Reads a trace and does nothing with it; prints the number of events and a checksum")
+                .arg(Arg::new("reader").required(true))
+                .arg(Arg::new("trace").required(true).value_parser(value_parser!(PathBuf))),
+        )
+}
+
+/// A number of events of which a tenth is still a trace.
+fn events_from(text: &str) -> Result<u64, String> {
+    let number: u64 = text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    if number < 100 { Err("less than 100 events are no trace".to_owned()) } else { Ok(number) }
+}
+
+fn limit(arguments: &ArgMatches) -> Duration {
+    Duration::from_secs(*arguments.get_one("limit").expect("has a default"))
+}
+
+fn families(arguments: &ArgMatches, default: &[Family]) -> Vec<Family> {
+    match arguments.get_many::<Family>("families") {
+        Some(families) => families.copied().collect(),
+        None => default.to_vec(),
+    }
+}
+
+fn programs() -> Result<Programs> {
+    let programs = Programs::beside(&std::env::current_exe().context("where am I?")?)?;
+    if cfg!(debug_assertions) {
+        eprintln!("keirin-bench: not optimised, so that the times mean nothing: run with --release");
+    }
+    Ok(programs)
+}
+
+fn read(arguments: &ArgMatches) -> Result<()> {
+    let name: &String = arguments.get_one("reader").expect("is required");
+    let trace: &PathBuf = arguments.get_one("trace").expect("is required");
+    let Some(reader) = Reader::from_name(name) else { bail!("`{name}` is no reader") };
+    let contents = reader.read(trace)?;
+    print(&format!("{} {}\n", contents.events, contents.checksum));
+    Ok(())
+}
+
+/// Prints at once, so that a long run shows where it is. Whoever closed the output does not want it.
+fn print(text: &str) {
+    let mut output = std::io::stdout().lock();
+    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}

@@ -1,0 +1,73 @@
+//! Makes every table with tiny traces. Times are never looked at: only that there are figures where figures belong.
+
+use keirin_bench::programs::Programs;
+use keirin_bench::{traces, transactions};
+use keirin_core::generate::Family;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Long enough for any machine.
+const LIMIT: Duration = Duration::from_secs(600);
+
+fn programs() -> Programs {
+    Programs::beside(Path::new(env!("CARGO_BIN_EXE_keirin-bench"))).expect("keirin can be built")
+}
+
+/// The fields of the rows of a table, without its head.
+fn rows(table: &str) -> Vec<Vec<&str>> {
+    let lines = table.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+fn is_figure(field: &str) -> bool {
+    field.replace(',', "").parse::<f64>().is_ok_and(|figure| figure >= 0.0)
+}
+
+#[test]
+fn traces_of_all_families_are_measured() {
+    let families = Family::ALL.to_vec();
+    let settings = traces::Settings { events: 3000, rounds: 1, limit: LIMIT, families };
+    let mut tables = Vec::new();
+    traces::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    assert_eq!(tables.len(), Family::ALL.len());
+    for (table, family) in tables.iter().zip(Family::ALL) {
+        assert!(table.starts_with(&format!("### `{family}`")), "{table}");
+        assert!(table.contains("bytes an event as text"), "{table}");
+        let rows = rows(table);
+        assert_eq!(rows.len(), 5, "{table}");
+        for row in &rows {
+            assert_eq!(row.len(), 7, "{table}");
+            assert!([1, 4, 5].iter().all(|&column| is_figure(row[column])), "{table}");
+        }
+        assert!(rows[1][6].contains("× bare: "), "{table}");
+        assert!(rows[2][6].contains("million/s: "), "{table}");
+        assert!(rows[3][6].contains("million/s: "), "{table}");
+    }
+}
+
+#[test]
+fn transactions_are_counted_alike_each_time() {
+    let settings = transactions::Settings { events: 3000, limit: LIMIT, families: Family::ALL.to_vec() };
+    let programs = programs();
+    let table = transactions::table(&programs, &settings).expect("all runs work");
+    let rows = rows(&table);
+    assert_eq!(rows.len(), Family::ALL.len());
+    for row in &rows {
+        assert_eq!(row.len(), 8, "{table}");
+        assert!(row[1..].iter().all(|field| is_figure(field)), "{table}");
+    }
+    assert_eq!(table, transactions::table(&programs, &settings).expect("all runs work"));
+}
+
+#[test]
+fn the_program_prints_a_table() {
+    let output = Command::new(env!("CARGO_BIN_EXE_keirin-bench"))
+        .args(["traces", "--events", "1_000", "--rounds", "1", "few-threads"])
+        .output()
+        .expect("keirin-bench runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(rows(&text).len(), 5, "{text}");
+}

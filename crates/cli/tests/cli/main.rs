@@ -1,0 +1,17 @@
+//! The `keirin` program from the outside, run as its users run it.
+
+mod bad_configuration;
+mod bad_input;
+mod check;
+mod convert;
+mod documentation;
+mod filters;
+mod formats;
+mod help;
+mod native;
+mod options;
+mod output;
+mod support;
+
+#[path = "../../src/report/published_schema.rs"]
+mod published_schema;
