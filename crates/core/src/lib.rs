@@ -10,6 +10,7 @@ pub mod clock;
 pub mod event;
 pub mod finding;
 pub mod generate;
+pub mod lockset;
 pub mod replay;
 pub mod shadow;
 pub mod stack;
