@@ -1,5 +1,7 @@
 //! The analyses against their definitions, and on the traces of `testdata/traces`.
 
+mod atomizer;
+mod eraser;
 mod suite;
 mod support;
 mod velodrome;
