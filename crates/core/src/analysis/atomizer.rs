@@ -14,7 +14,7 @@
 //! | acquire or release of a lock that the thread keeps | both | it does nothing; the driver does not tell it |
 //! | access that Eraser thinks is protected | both | nobody else accesses the location meanwhile |
 //! | access that Eraser thinks is not protected | not | |
-//! | atomic operation | not | it is made to be seen by others |
+//! | atomic operation | as an access | Eraser's rules with atomic operations counted as accesses |
 //! | fork, notify, arrive at a barrier, `HappensBefore` | left | they publish, as a release does |
 //! | join, end of a wait, leave a barrier, `HappensAfter` | right | they wait for others, as an acquire does |
 //! | begin, end, fence | both | |
@@ -31,7 +31,10 @@
 //! for each (if it was no mover, the blocks that were committed before it were refuted by it already).
 //!
 //! **Deviations.** The paper's refinements for locks that only one thread uses, or that another lock protects, are left
-//! out. Memory orders of atomics make no difference.
+//! out. Atomic operations cannot race, but other threads can come in between two of them; so for the
+//! knowledge about a location they count as accesses (in Eraser's own reports they do not). An atomic counter that two threads
+//! use without a lock does not move; one that only one thread has used so far (the reference count of something that was not
+//! handed over) does. Memory orders make no difference.
 //!
 //! **Misses and false alarms.** Both exist: findings are `Suspected`. Only what Eraser knows *at the time* counts: an access
 //! that seemed protected is not judged again when its location turns out not to be. All of Eraser's false alarms make
@@ -45,7 +48,7 @@
 //! to their thread.
 
 use super::eraser::{Held, Knowledge};
-use super::{Analysis, AtomicOperation, Part, Statistic};
+use super::{Analysis, Part, Statistic};
 use crate::event::{LockMode, RegionId};
 use crate::finding::{
     Evidence, FindingKey, Findings, RawFinding, RawStep, Reduction, Refuted, Rule, Verdict,
@@ -202,19 +205,6 @@ impl Analysis for Atomizer {
         if protection.is_racy() {
             thread.step(at, Mover::Not, findings);
         }
-    }
-
-    #[inline]
-    fn atomic(
-        &self,
-        at: &RawStep,
-        thread: &mut Thread,
-        _: &mut Knowledge,
-        _: Part,
-        _: AtomicOperation,
-        findings: &mut Findings,
-    ) {
-        thread.step(at, Mover::Not, findings);
     }
 
     fn acquire(&self, at: &RawStep, thread: &mut Thread, (): &mut (), _: LockMode, findings: &mut Findings) {

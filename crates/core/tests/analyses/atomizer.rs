@@ -17,7 +17,7 @@ fn config() -> Config {
 
 /// At each event exactly the blocks are refuted whose word stops being reducible there.
 fn check(events: &[Event]) -> Result<(), TestCaseError> {
-    let expected = Locking::new(events).irreducible();
+    let expected = Locking::new(events, true).irreducible();
     let atomizer = Atomizer::new();
     let mut replay = Replay::new(&atomizer, ReplayOptions::default());
     for (index, event) in events.iter().enumerate() {

@@ -18,7 +18,7 @@ fn config() -> Config {
 
 /// At each event exactly the locations that lose their last lock are reported, with the right accesses and locks.
 fn check(events: &[Event]) -> Result<(), TestCaseError> {
-    let oracle = Locking::new(events);
+    let oracle = Locking::new(events, false);
     let eraser = Eraser::new();
     let mut replay = Replay::new(&eraser, ReplayOptions::default());
     for (index, event) in events.iter().enumerate() {

@@ -27,7 +27,7 @@ pub(crate) fn busy_choices(
     })
 }
 
-/// A plain access of a byte.
+/// An access of a byte.
 struct Access {
     event: usize,
     thread: ThreadId,
@@ -37,14 +37,16 @@ struct Access {
 /// The definition's view of a run, for Eraser and Atomizer.
 pub(crate) struct Locking {
     events: Vec<Event>,
+    atomics: bool,
     /// For each event how often its thread holds each lock before it.
     held: Vec<BTreeMap<(LockId, LockMode), u32>>,
-    /// For each byte its plain accesses.
+    /// For each byte its accesses.
     bytes: BTreeMap<u64, Vec<Access>>,
 }
 
 impl Locking {
-    pub(crate) fn new(events: &[Event]) -> Self {
+    /// `atomics` tells whether atomic operations count as accesses.
+    pub(crate) fn new(events: &[Event], atomics: bool) -> Self {
         let mut now: BTreeMap<ThreadId, BTreeMap<(LockId, LockMode), u32>> = BTreeMap::new();
         let mut held = Vec::new();
         let mut bytes: BTreeMap<u64, Vec<Access>> = BTreeMap::new();
@@ -57,19 +59,14 @@ impl Locking {
                     *own.get_mut(&(lock, mode)).unwrap() -= 1;
                     own.retain(|_, count| *count > 0);
                 }
-                Op::Access { kind, size, addr } => {
-                    for byte in addr.0..addr.0 + u64::from(size) {
-                        bytes.entry(byte).or_default().push(Access {
-                            event: index,
-                            thread: event.thread,
-                            kind,
-                        });
-                    }
-                }
                 _ => {}
             }
+            let Some((kind, range)) = accessed(event.op, atomics) else { continue };
+            for byte in range {
+                bytes.entry(byte).or_default().push(Access { event: index, thread: event.thread, kind });
+            }
         }
-        Self { events: events.to_vec(), held, bytes }
+        Self { events: events.to_vec(), atomics, held, bytes }
     }
 
     /// The locks that the thread of an event holds before it.
@@ -99,10 +96,10 @@ impl Locking {
         shared.iter().any(|access| access.kind == AccessKind::Write) && candidates.is_empty()
     }
 
-    /// For each byte of a plain access its history, and how many accesses that has up to this one.
+    /// For each byte of an access its history, and how many accesses that has up to this one.
     fn histories(&self, event: usize) -> Vec<(&[Access], usize)> {
-        let Op::Access { size, addr, .. } = self.events[event].op else { return Vec::new() };
-        (addr.0..addr.0 + u64::from(size))
+        let Some((_, range)) = accessed(self.events[event].op, self.atomics) else { return Vec::new() };
+        range
             .map(|byte| {
                 let history = &self.bytes[&byte][..];
                 (history, 1 + history.iter().position(|access| access.event == event).unwrap())
@@ -145,8 +142,7 @@ impl Locking {
             | Op::Notify { .. }
             | Op::BarrierArrive { .. }
             | Op::HappensBefore { .. } => 'L',
-            Op::Atomic { .. } => 'N',
-            Op::Access { .. } if self.is_racy(event) => 'N',
+            _ if self.is_racy(event) => 'N',
             _ => 'B',
         }
     }
@@ -205,4 +201,14 @@ fn is_reducible(word: &[(usize, char)]) -> bool {
         };
         right.iter().all(|(_, mover)| *mover == 'R') && left.iter().all(|(_, mover)| *mover == 'L')
     })
+}
+
+fn accessed(op: Op, atomics: bool) -> Option<(AccessKind, std::ops::Range<u64>)> {
+    match op {
+        Op::Access { kind, size, addr } => Some((kind, addr.0..addr.0 + u64::from(size))),
+        Op::Atomic { kind, size, addr, .. } if atomics => {
+            Some((kind.access_kind(), addr.0..addr.0 + u64::from(size)))
+        }
+        _ => None,
+    }
 }
