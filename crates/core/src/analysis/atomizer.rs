@@ -31,10 +31,10 @@
 //! for each (if it was no mover, the blocks that were committed before it were refuted by it already).
 //!
 //! **Deviations.** The paper's refinements for locks that only one thread uses, or that another lock protects, are left
-//! out. Atomic operations cannot race, but other threads can come in between two of them; so for the
-//! knowledge about a location they count as accesses (in Eraser's own reports they do not). An atomic counter that two threads
-//! use without a lock does not move; one that only one thread has used so far (the reference count of something that was not
-//! handed over) does. Memory orders make no difference.
+//! out. Atomic operations cannot race, but other threads can come in between two of them; so for the knowledge about a
+//! location they count as accesses (in Eraser's own reports they do not). An atomic counter that two threads use without
+//! a lock does not move; one that only one thread has used so far (the reference count of something that was not handed
+//! over) does. Memory orders make no difference.
 //!
 //! **Misses and false alarms.** Both exist: findings are `Suspected`. Only what Eraser knows *at the time* counts: an access
 //! that seemed protected is not judged again when its location turns out not to be. All of Eraser's false alarms make
@@ -42,7 +42,8 @@
 //! another reason. In return a block is refuted whether or not another thread came in between in this run: also when the
 //! run was serial.
 //!
-//! **Cost.** Eraser's, with 12 bytes a location, and O(open blocks) for an operation that does not move both ways.
+//! **Cost.** Eraser's, with 12 bytes a location. Each open block is committed and refuted at most once; beyond that an
+//! operation takes O(1) time, however deep blocks are nested.
 //!
 //! **Who touches what.** As in [`super::eraser`], whose knowledge about a location is all that a cell holds. Blocks belong
 //! to their thread.
@@ -106,55 +107,47 @@ pub fn effect(phase: Phase, mover: Mover) -> Effect {
 struct Block {
     label: Refuted,
     commit: Option<RawStep>,
-    /// It was reported: nothing more is said about this instance.
-    refuted: bool,
-}
-
-impl Block {
-    fn phase(&self) -> Phase {
-        if self.commit.is_some() { Phase::AfterCommit } else { Phase::BeforeCommit }
-    }
-
-    /// What an operation does to this block.
-    fn effect(&self, at: &RawStep, mover: Mover) -> Effect {
-        // The parts of an access that touches several cells are one operation.
-        let known = self.commit.is_some_and(|commit| commit.moment == at.moment);
-        if self.refuted || known { Effect::Nothing } else { effect(self.phase(), mover) }
-    }
 }
 
 /// What is kept for a thread.
 #[derive(Debug, Default)]
 pub struct Thread {
     held: Held,
-    /// The open blocks, outermost first.
+    /// The open blocks, outermost first. What commits or breaks a block does so to all around it, so they are, in this
+    /// order: those that were refuted, about which nothing more is said; those after their commit; those before it.
     blocks: Vec<Block>,
+    /// How many are refuted.
+    refuted: usize,
+    /// How many are refuted or after their commit.
+    committed: usize,
 }
 
 impl Thread {
     #[inline]
     fn step(&mut self, at: &RawStep, mover: Mover, findings: &mut Findings) {
-        if mover != Mover::Both && !self.blocks.is_empty() {
+        if !self.blocks.is_empty() {
             self.move_blocks(at, mover, findings);
         }
     }
 
     fn move_blocks(&mut self, at: &RawStep, mover: Mover, findings: &mut Findings) {
-        let mut broken: Vec<Refuted> = Vec::new();
-        let mut last_commit = None;
-        for block in &mut self.blocks {
-            match block.effect(at, mover) {
-                Effect::Nothing => {}
-                Effect::Commits => block.commit = Some(*at),
-                Effect::Breaks => {
-                    block.refuted = true;
-                    broken.push(block.label);
-                    last_commit = block.commit;
-                }
-            }
+        let innermost = self.blocks.last().and_then(|block| block.commit);
+        if innermost.is_some_and(|commit| commit.moment == at.moment) {
+            // Another part of an access that touches several cells: it is one operation.
+            return;
         }
-        if let Some(commit) = last_commit {
-            report(broken, commit, at, findings);
+        if effect(Phase::AfterCommit, mover) == Effect::Breaks {
+            let broken = &self.blocks[self.refuted..self.committed];
+            if let Some(commit) = broken.last().and_then(|block| block.commit) {
+                report(broken.iter().map(|block| block.label).collect(), commit, at, findings);
+            }
+            self.refuted = self.committed;
+        }
+        if effect(Phase::BeforeCommit, mover) == Effect::Commits {
+            for block in &mut self.blocks[self.committed..] {
+                block.commit = Some(*at);
+            }
+            self.committed = self.blocks.len();
         }
     }
 }
@@ -235,11 +228,13 @@ impl Analysis for Atomizer {
 
     fn begin(&self, at: &RawStep, thread: &mut Thread, region: RegionId, _: &mut Findings) {
         let label = Refuted { region, begin: at.moment };
-        thread.blocks.push(Block { label, commit: None, refuted: false });
+        thread.blocks.push(Block { label, commit: None });
     }
 
     fn end(&self, _: &RawStep, thread: &mut Thread, _: &mut Findings) {
         thread.blocks.pop();
+        thread.committed = thread.committed.min(thread.blocks.len());
+        thread.refuted = thread.refuted.min(thread.blocks.len());
     }
 
     fn statistics(&self) -> Vec<Statistic> {

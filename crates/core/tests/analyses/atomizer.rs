@@ -64,7 +64,7 @@ proptest! {
 /// The generated runs lock in two phases.
 #[test]
 fn a_run_that_locks_in_two_phases_is_quiet() {
-    for family in [Family::FewThreads, Family::ManyThreads] {
+    for family in [Family::FewThreads, Family::ManyThreads, Family::Mixed] {
         for seed in 0..4 {
             let plan = Plan { events: 50_000, seed, ..Plan::new(family) };
             let mut generator = Generator::new(plan).unwrap();

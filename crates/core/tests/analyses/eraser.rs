@@ -60,7 +60,7 @@ proptest! {
 /// In the generated runs every variable has a lock of its own.
 #[test]
 fn a_run_that_locks_consistently_is_quiet() {
-    for family in [Family::FewThreads, Family::ManyThreads] {
+    for family in [Family::FewThreads, Family::ManyThreads, Family::Mixed] {
         for seed in 0..4 {
             let plan = Plan { events: 50_000, seed, ..Plan::new(family) };
             let mut generator = Generator::new(plan).unwrap();
