@@ -10,6 +10,7 @@ pub mod clock;
 pub mod event;
 pub mod finding;
 pub mod generate;
+pub mod lockset;
 pub mod replay;
 pub mod select;
 pub mod shadow;

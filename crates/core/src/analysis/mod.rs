@@ -8,8 +8,10 @@
 //! Calls are dispatched statically: which analysis runs is chosen once per run.
 
 pub mod aerodrome;
+pub mod atomizer;
 mod both;
 pub mod empty;
+pub mod eraser;
 pub mod velodrome;
 
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};

@@ -1,6 +1,8 @@
 //! The analyses against their definitions, and on the traces of `testdata/traces`.
 
 mod aerodrome;
+mod atomizer;
+mod eraser;
 mod suite;
 mod support;
 mod velodrome;
