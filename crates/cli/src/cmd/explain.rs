@@ -12,7 +12,7 @@ use std::io::Write;
 pub(crate) fn run(name: Option<&str>) -> Result<Exit> {
     let text = match name {
         None => list(),
-        Some(name) => match Rule::ALL.into_iter().find(|rule| rule.name() == name) {
+        Some(name) => match rules::by_name(name) {
             Some(rule) => page(rule),
             None => {
                 let hint = similar(name, Rule::ALL.map(Rule::name))

@@ -234,8 +234,15 @@ fn fingerprints_ignore_lines_and_threads() {
             place.text = "moved".to_owned();
         }
     }
-    let again = fingerprint::fingerprint(other.rule, &other.transactions, &other.refuted, &other.steps);
-    assert_eq!(again, one.fingerprint);
+    let identity = fingerprint::Identity {
+        rule: other.rule,
+        transactions: &other.transactions,
+        blocks: &other.refuted,
+        variable: None,
+        steps: other.steps.iter().collect(),
+        any_order: false,
+    };
+    assert_eq!(identity.fingerprint(), one.fingerprint);
     // Pinned: a change would silently void every baseline and needs a new version of the recipe.
     insta::assert_snapshot!(one.fingerprint);
 }
