@@ -41,3 +41,16 @@ fn page(rule: Rule) -> String {
         paragraph(text.help)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page() {
+        insta::assert_snapshot!("list", list());
+        for rule in Rule::ALL {
+            insta::assert_snapshot!(rule.name(), page(rule));
+        }
+    }
+}
