@@ -97,7 +97,8 @@ impl Names<'_> {
         let steps = self.steps(&raw.steps, &mut threads);
         let mut scene = Scene { names: self, verdict, threads, steps };
         let mut told = evidence::tell(&raw.evidence, &mut scene);
-        told.notes.extend(unknown_places(&raw.steps));
+        let two_sides = told.transactions.is_empty();
+        told.notes.extend(unknown_places(&raw.steps, two_sides));
         let Scene { mut threads, steps, .. } = scene;
         let witness = self.steps(witness, &mut threads);
         let rule = raw.rule.name();
@@ -256,8 +257,9 @@ fn primary(candidates: &[Frame]) -> Frame {
     in_file.or_else(any_place).or_else(any).cloned().unwrap_or_default()
 }
 
-/// What the report owes its reader about places: both sides always, or the reason why not.
-fn unknown_places(steps: &[RawStep]) -> Vec<String> {
+/// What the report owes its reader about places: both sides always, or the reason why not. That only one side has a
+/// stack is remarkable if there are just two; of many operations some are often outside of any call.
+fn unknown_places(steps: &[RawStep], two_sides: bool) -> Vec<String> {
     let placeless = |step: &RawStep| !step.moment.site.is_some() && !step.moment.stack.is_some();
     if steps.is_empty() {
         return Vec::new();
@@ -265,7 +267,7 @@ fn unknown_places(steps: &[RawStep]) -> Vec<String> {
     if steps.iter().all(placeless) {
         return vec!["The trace does not say where in the program the operations are.".to_owned()];
     }
-    let has_calls = steps.iter().any(|step| step.moment.stack.is_some());
+    let has_calls = two_sides && steps.iter().any(|step| step.moment.stack.is_some());
     let numbers = |wanted: &dyn Fn(&RawStep) -> bool| -> Vec<String> {
         let wanted = steps.iter().enumerate().filter(|(_, step)| wanted(step));
         wanted.map(|(index, _)| format!("({})", index + 1)).collect()
@@ -278,7 +280,7 @@ fn unknown_places(steps: &[RawStep]) -> Vec<String> {
         notes.push(format!("The place and the stack of {} are no longer known.", list(&lost)));
     }
     if !without_calls.is_empty() {
-        notes.push(format!("The calls that led to {} are not known, only the place.", list(&without_calls)));
+        notes.push(format!("No calls that led to {} are known, only its place.", list(&without_calls)));
     }
     notes
 }

@@ -385,3 +385,22 @@ fn suspected_findings_do_not_sound_like_proofs() {
         assert!(line.starts_with("keirin: 1 suspected finding"), "{line}");
     }
 }
+
+#[test]
+fn fingerprints_of_races_and_locking_ignore_what_chance_decides() {
+    let race = support::flag_race();
+    let mut identity = fingerprint::Identity {
+        rule: race.rule,
+        transactions: &[],
+        blocks: &[],
+        variable: None,
+        steps: race.steps.iter().rev().collect(),
+        any_order: true,
+    };
+    assert_eq!(identity.fingerprint(), race.fingerprint);
+    let locking = support::hits_locking();
+    identity.rule = locking.rule;
+    identity.variable = Some("hits");
+    identity.steps.clear();
+    assert_eq!(identity.fingerprint(), locking.fingerprint);
+}

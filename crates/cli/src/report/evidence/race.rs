@@ -38,7 +38,7 @@ fn reason(name: &str, scene: &Scene<'_>) -> String {
     let later = if first.operation.target == second.operation.target {
         format!("{} it ({})", second.operation.past, second.number)
     } else {
-        format!("{} ({}), which overlaps", second.operation.text, second.number)
+        format!("{} ({}), which shares bytes with it", second.operation.text, second.number)
     };
     let atomic = if is_atomic(&first.operation) != is_atomic(&second.operation) {
         "; an atomic operation does not protect against a plain access"

@@ -55,7 +55,10 @@ fn reason(name: &str, commit: &Step, broken: &Step) -> String {
     let (one, two) = (commit.number, broken.number);
     if let (true, true, Some(target)) = (is_access(first), is_access(second), &first.target) {
         let accesses = if first.target == second.target {
-            format!("{}, which no lock protects, more than once ({one}) ({two})", phrase(target))
+            format!(
+                "{}, which no lock protects, more than once, first at ({one}) and again at ({two})",
+                phrase(target)
+            )
         } else {
             let other = second.target.as_ref().map(phrase).unwrap_or_default();
             format!("{} ({one}) and then {other} ({two}), which no lock protects", phrase(target))
