@@ -21,8 +21,8 @@ pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
     for (step, held) in scene.steps.iter_mut().zip(&locking.held) {
         let held: Vec<HeldLock> = held.iter().map(held_lock).collect();
         // The locks are part of what was done here, and so every output tells them with it.
-        step.operation.text = format!("{} {}", step.operation.text, under(&held));
-        step.operation.short = format!("{} {}", step.operation.short, under(&held).replace('`', ""));
+        step.operation.text = format!("{} {}", step.operation.text, under(&held, quoted));
+        step.operation.short = format!("{} {}", step.operation.short, under(&held, str::to_owned));
         step.held = Some(held);
     }
     let (location, target) = scene.location(locking.addr, locking.size);
@@ -51,7 +51,7 @@ pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
 fn reason(name: &str, scene: &Scene<'_>) -> String {
     let conclusion = "no lock was held at all accesses, so two of them may race";
     let access = |step: &Step| {
-        let under = step.held.as_deref().map_or_else(String::new, |held| format!(" {}", under(held)));
+        let under = step.held.as_deref().map_or_else(String::new, |held| format!(" {}", under(held, quoted)));
         let verb = participle(step.operation.kind);
         format!("{verb}{under} by {} ({})", scene.thread(step.thread), step.number)
     };
@@ -75,11 +75,12 @@ fn participle(kind: &str) -> &'static str {
     }
 }
 
-fn under(held: &[HeldLock]) -> String {
+/// The locks, with their names as `name` writes them.
+fn under(held: &[HeldLock], name: fn(&str) -> String) -> String {
     let mut names: Vec<String> = held
         .iter()
         .take(MOST_LOCKS)
-        .map(|held| format!("{}{}", if held.shared { "shared " } else { "" }, quoted(&held.lock)))
+        .map(|held| format!("{}{}", if held.shared { "shared " } else { "" }, name(&held.lock)))
         .collect();
     if held.len() > MOST_LOCKS {
         names.push(counted((held.len() - MOST_LOCKS) as u64, "more lock"));
@@ -89,7 +90,7 @@ fn under(held: &[HeldLock]) -> String {
 
 fn graph(scene: &Scene<'_>) -> Graph {
     let boxes = scene.steps.iter().map(|step| scene.step_box(step)).collect();
-    let label = "no lock at all accesses".to_owned();
+    let label = "no lock common to all accesses".to_owned();
     let edge = GraphEdge { from: 0, to: 1, label, line: Line::Dashed };
     Graph { boxes, edges: (scene.steps.len() == 2).then_some(edge).into_iter().collect() }
 }

@@ -37,7 +37,7 @@ pub(super) fn tell(reduction: &Reduction, scene: &mut Scene<'_>) -> Told {
         edges: Vec::new(),
         location: None,
         notes: nested_note(&blocks, true).into_iter().collect(),
-        graph: graph(&name, pair, scene),
+        graph: graph(blocks.first(), pair, scene),
         identity: Identity { steps: vec![reduction.commit, reduction.broken], ..Identity::default() },
         places: begins.chain(scene.places_backwards()).collect(),
         transactions: transaction.into_iter().collect(),
@@ -94,9 +94,10 @@ fn infinitive(kind: &str) -> Option<&'static str> {
 }
 
 /// The block, and another thread that comes in between.
-fn graph(name: &str, pair: Option<(&Step, &Step)>, scene: &Scene<'_>) -> Graph {
+fn graph(block: Option<&Block>, pair: Option<(&Step, &Step)>, scene: &Scene<'_>) -> Graph {
     let Some((commit, broken)) = pair else { return Graph::default() };
-    let mut lines = vec![format!("{}: in {}", scene.threads.name(broken.thread), name.replace('`', ""))];
+    let name = block.map_or("a block", |block| &block.region);
+    let mut lines = vec![format!("{}: in {name}", scene.threads.name(broken.thread))];
     lines.extend(scene.steps.iter().filter(|step| step.thread == broken.thread).map(|step| {
         let role = match step.role {
             Some(Role::Commits) => ", commits the block",
