@@ -35,10 +35,13 @@ fn cluster(index: usize, finding: &Finding, out: &mut impl Write) -> io::Result<
         let style = match edge.line {
             Line::Arrow => "",
             Line::DashedArrow => ", style=dashed",
-            // Without the constraint the two boxes stand side by side.
-            Line::Dashed => ", style=dashed, dir=none, constraint=false",
+            Line::Dashed => ", style=dashed, dir=none",
         };
         let text = label(std::slice::from_ref(&edge.label));
+        if edge.line == Line::Dashed {
+            // Neither comes first, so they stand side by side.
+            writeln!(out, "    {{ rank=same; f{index}_t{}; f{index}_t{} }}", edge.from, edge.to)?;
+        }
         writeln!(out, "    f{index}_t{} -> f{index}_t{} [label={text}{style}];", edge.from, edge.to)?;
     }
     writeln!(out, "  }}")

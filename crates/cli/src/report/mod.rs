@@ -1,9 +1,8 @@
 //! From raw findings to what people and machines read.
 //!
 //! The way through: [`resolve`] gives names, [`crate::suppress`] and [`crate::baseline`] set each finding's status,
-//! [`arrange`] orders them and folds doubles,
-//! [`cap_per_site`] leaves out repetitions, [`Report::new`] counts, and a renderer lays the result out. The renderers
-//! decide nothing; what a report says is all in [`model`].
+//! [`arrange()`] orders them and folds doubles, [`cap_per_site`] leaves out repetitions, [`Report::new`] counts, and a
+//! renderer lays the result out. The renderers decide nothing; what a report says is all in [`model`].
 
 mod arrange;
 pub(crate) mod dot;

@@ -12,7 +12,7 @@ pub(crate) struct Report {
     pub(crate) tool: Tool,
     /// What was watched and how much was found.
     pub(crate) summary: Summary,
-    /// The findings, in the order of [`super::arrange`]: the surest first.
+    /// The findings, in the order of [`super::arrange()`]: the surest first.
     pub(crate) findings: Vec<Finding>,
 }
 
