@@ -9,8 +9,8 @@
 //! ```
 //!
 //! An entry matches if all of its keys do. `function` and `file` look at every frame of every step's stack, and both
-//! must match the same frame if both are given; `region` looks at the blocks of all transactions, and `variable` at
-//! whatever the steps touch, locks too. In a pattern `*` stands for any text, `/` and `::` included, `?` for one
+//! must match the same frame if both are given; `region` looks at the blocks of all transactions, and `variable` at the
+//! location that a race is about and whatever the steps touch, locks too. In a pattern `*` stands for any text, `/` and `::` included, `?` for one
 //! character, and `\` takes the next character as it is.
 
 use crate::report::Finding;
@@ -268,7 +268,8 @@ impl Entry {
             })
             && self.variable.as_ref().is_none_or(|pattern| {
                 let targets = finding.steps.iter().filter_map(|step| step.operation.target.as_ref());
-                targets.into_iter().any(|target| pattern.matches(&target.name))
+                let location = finding.location.as_ref().map(|location| &location.name);
+                targets.map(|target| &target.name).chain(location).any(|name| pattern.matches(name))
             })
     }
 

@@ -7,7 +7,7 @@ use crate::options::{Algorithm, ColorChoice, Format, Options};
 use crate::output::{Output, tolerate_closed};
 use crate::progress::{Progress, Unit};
 use crate::report::resolve::{Names, merge, resolve};
-use crate::report::{Finding, Report, Watched, cap_per_site, dot, json, sarif, terminal};
+use crate::report::{Finding, Report, Watched, arrange, cap_per_site, dot, json, sarif, terminal};
 use crate::sources::Sources;
 use crate::suppress::{Suppressions, suggestion, today};
 use anyhow::{Context, Result, bail};
@@ -200,6 +200,7 @@ pub(crate) fn finish(
         out.write_all(Baseline::of(&findings).to_text().as_bytes())?;
         out.finish()?;
     }
+    arrange(&mut findings);
     if options.max_per_site > 0 {
         watched.hidden = cap_per_site(&mut findings, options.max_per_site as usize);
     }

@@ -11,7 +11,7 @@ use keirin_core::finding::Rule;
 pub(crate) fn run(name: Option<&str>) -> Result<Exit> {
     let text = match name {
         None => list(),
-        Some(name) => match Rule::ALL.into_iter().find(|rule| rule.name() == name) {
+        Some(name) => match rules::by_name(name) {
             Some(rule) => page(rule),
             None => {
                 let hint = similar(name, Rule::ALL.map(Rule::name))
@@ -39,4 +39,17 @@ fn page(rule: Rule) -> String {
         text.example,
         paragraph(text.help)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page() {
+        insta::assert_snapshot!("list", list());
+        for rule in Rule::ALL {
+            insta::assert_snapshot!(rule.name(), page(rule));
+        }
+    }
 }

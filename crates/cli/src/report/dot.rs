@@ -1,8 +1,6 @@
-//! The error graph of each finding, for Graphviz, in the manner of the Velodrome paper: a box for each transaction with
-//! its operations, an edge for each conflict with the operation that made it, the closing edge dashed, and the blamed
-//! box outlined twice.
+//! Each finding as a graph for Graphviz; what is in the boxes is decided in [`super::evidence`].
 
-use super::model::{Finding, Report};
+use super::model::{Finding, GraphBox, Line, Outline, Report};
 use super::text::{cut, printable};
 use std::io::{self, Write};
 
@@ -25,30 +23,26 @@ fn cluster(index: usize, finding: &Finding, out: &mut impl Write) -> io::Result<
     writeln!(out, "  subgraph cluster_{index} {{")?;
     let title = [format!("{}: {}", finding.rule, finding.title), finding.fingerprint.clone()];
     writeln!(out, "    label={};", label(&title))?;
-    for (number, transaction) in finding.transactions.iter().enumerate() {
-        let thread = finding.threads.get(transaction.thread).map_or("?", |thread| &thread.name);
-        let mut lines = vec![match &transaction.region {
-            Some(region) => format!("{thread}: in {region}"),
-            None => format!("{thread}: outside any block"),
-        }];
-        let steps = transaction.steps.iter().filter_map(|step| finding.steps.get(step.checked_sub(1)?));
-        lines.extend(steps.map(|step| format!("({}) {}", step.number, step.operation.short)));
-        let outline = if transaction.blamed { ", peripheries=2, penwidth=2" } else { "" };
-        writeln!(out, "    f{index}_t{number} [label={}{outline}];", label(&lines))?;
-    }
-    for edge in &finding.edges {
-        let text = match edge.to_step {
-            Some(step) => format!("({step}) {}", edge.label),
-            None => edge.label.clone(),
+    for (number, GraphBox { lines, outline }) in finding.graph.boxes.iter().enumerate() {
+        let outline = match outline {
+            Outline::Plain => "",
+            Outline::Double => ", peripheries=2, penwidth=2",
+            Outline::Dashed => ", style=dashed",
         };
-        let style = if edge.closing { ", style=dashed" } else { "" };
-        writeln!(
-            out,
-            "    f{index}_t{} -> f{index}_t{} [label={}{style}];",
-            edge.from,
-            edge.to,
-            label(&[text])
-        )?;
+        writeln!(out, "    f{index}_t{number} [label={}{outline}];", label(lines))?;
+    }
+    for edge in &finding.graph.edges {
+        let style = match edge.line {
+            Line::Arrow => "",
+            Line::DashedArrow => ", style=dashed",
+            Line::Dashed => ", style=dashed, dir=none",
+        };
+        let text = label(std::slice::from_ref(&edge.label));
+        if edge.line == Line::Dashed {
+            // Neither comes first, so they stand side by side.
+            writeln!(out, "    {{ rank=same; f{index}_t{}; f{index}_t{} }}", edge.from, edge.to)?;
+        }
+        writeln!(out, "    f{index}_t{} -> f{index}_t{} [label={text}{style}];", edge.from, edge.to)?;
     }
     writeln!(out, "  }}")
 }

@@ -1,10 +1,12 @@
 //! From raw findings to what people and machines read.
 //!
 //! The way through: [`resolve`] gives names, [`crate::suppress`] and [`crate::baseline`] set each finding's status,
-//! [`cap_per_site`] leaves out repetitions, [`Report::new`] counts, and a renderer lays the result out. The renderers
-//! decide nothing; what a report says is all in [`model`].
+//! [`arrange()`] orders them and folds doubles, [`cap_per_site`] leaves out repetitions, [`Report::new`] counts, and a
+//! renderer lays the result out. The renderers decide nothing; what a report says is all in [`model`].
 
+mod arrange;
 pub(crate) mod dot;
+mod evidence;
 pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod model;
@@ -15,7 +17,6 @@ pub(crate) mod sarif;
 mod snippet;
 pub(crate) mod terminal;
 pub(crate) mod text;
-mod wording;
 
 #[cfg(test)]
 mod published_schema;
@@ -26,19 +27,26 @@ pub(crate) mod support;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrange::arrange;
 pub(crate) use model::{Finding, Report, Watched};
 
-use model::{Counts, Status, Summary, Tool};
+use model::{Counts, Kind, Status, Summary, Tool, Verdict};
 use std::collections::HashMap;
 use text::{counted, list};
 
 impl Report {
     /// A report on what was watched.
-    pub(crate) fn new(findings: Vec<Finding>, watched: Watched) -> Self {
+    pub(crate) fn new(mut findings: Vec<Finding>, watched: Watched) -> Self {
         let mut counts = Counts { hidden: watched.hidden, ..Counts::default() };
-        for finding in &findings {
+        let mut kinds: Vec<Kind> = Vec::new();
+        for finding in &mut findings {
+            finding.analyses = analyses_of(finding.rule, &watched.analyses);
             match finding.status {
-                Status::Reported => counts.reported += 1,
+                Status::Reported => {
+                    counts.reported += 1;
+                    count_kind(&mut kinds, finding);
+                }
+                Status::Confirmed { .. } => counts.confirmed += 1,
                 Status::Suppressed { .. } => counts.suppressed += 1,
                 Status::InBaseline => counts.in_baseline += 1,
             }
@@ -47,7 +55,7 @@ impl Report {
         let next = first
             .map(|finding| format!("keirin explain {}", finding.rule))
             .or_else(|| watched.next_when_clean.clone());
-        let line = summary_line(&counts, &watched, next.as_deref());
+        let line = summary_line(&counts, &kinds, &watched, next.as_deref());
         Report {
             tool: Tool { name: "keirin", version: env!("CARGO_PKG_VERSION").to_owned() },
             summary: Summary {
@@ -56,6 +64,7 @@ impl Report {
                 events: watched.events,
                 threads: watched.threads,
                 counts,
+                kinds,
                 baseline: watched.baseline,
                 notes: watched.notes,
                 line,
@@ -76,13 +85,34 @@ impl Report {
     }
 }
 
+/// Those analyses that ran which look for findings of a rule.
+fn analyses_of(rule: &str, ran: &[String]) -> Vec<String> {
+    let known = rules::by_name(rule).map_or(&[][..], |rule| rules::text(rule).analyses);
+    // What ran may be named with the variant: `velodrome (published)`.
+    let looks = |name: &&String| known.iter().any(|known| name.split(' ').next() == Some(known));
+    ran.iter().filter(looks).cloned().collect()
+}
+
+fn count_kind(kinds: &mut Vec<Kind>, finding: &Finding) {
+    let Finding { rule, verdict, .. } = *finding;
+    match kinds.iter_mut().find(|kind| kind.rule == rule && kind.verdict == verdict) {
+        Some(kind) => kind.count += 1,
+        None => kinds.push(Kind { rule, verdict, count: 1 }),
+    }
+}
+
 /// What was found, how much was watched, the next command to type.
-fn summary_line(counts: &Counts, watched: &Watched, next: Option<&str>) -> String {
-    let found =
-        if counts.reported == 0 { "no findings".to_owned() } else { counted(counts.reported, "finding") };
+fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option<&str>) -> String {
+    let found = match kinds {
+        [] => "no findings".to_owned(),
+        [Kind { verdict: Verdict::Suspected, count, .. }] => counted(*count, "suspected finding"),
+        _ => counted(counts.reported, "finding"),
+    };
+    let kinds = if kinds.len() > 1 { kinds.iter().map(told_kind).collect::<Vec<_>>() } else { Vec::new() };
     let beside = [
         (counts.suppressed, "suppressed"),
         (counts.in_baseline, "in the baseline"),
+        (counts.confirmed, "suspected and confirmed"),
         (counts.hidden, "hidden by the cap per site"),
     ];
     let beside: Vec<String> = beside
@@ -90,12 +120,24 @@ fn summary_line(counts: &Counts, watched: &Watched, next: Option<&str>) -> Strin
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    let beside = if beside.is_empty() { String::new() } else { format!(" ({})", list(&beside)) };
+    let beside: Vec<String> =
+        [kinds.join(", "), list(&beside)].into_iter().filter(|part| !part.is_empty()).collect();
+    let beside = if beside.is_empty() { String::new() } else { format!(" ({})", beside.join("; ")) };
     let amount = format!("{} of {}", counted(watched.events, "event"), counted(watched.threads, "thread"));
     let analyses = list(&watched.analyses);
     let by = if analyses.is_empty() { String::new() } else { format!(" by {analyses}") };
     let next = next.map_or_else(String::new, |command| format!("; next: {command}"));
     format!("keirin: {found}{beside} in {amount}{by}{next}")
+}
+
+/// A number of findings of one kind: `2 data races`.
+fn told_kind(kind: &Kind) -> String {
+    let noun = rules::by_name(kind.rule).map_or("finding", |rule| rules::text(rule).noun);
+    match kind.verdict {
+        Verdict::Observed => counted(kind.count, noun),
+        Verdict::OtherSchedule => format!("{} in another schedule", counted(kind.count, noun)),
+        Verdict::Suspected => counted(kind.count, &format!("suspected {noun}")),
+    }
 }
 
 /// Leaves at most `most` reported findings for each rule and primary site, and tells how many went. A finding that

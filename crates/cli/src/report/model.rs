@@ -12,7 +12,7 @@ pub(crate) struct Report {
     pub(crate) tool: Tool,
     /// What was watched and how much was found.
     pub(crate) summary: Summary,
-    /// The findings, in the order in which they were first seen.
+    /// The findings, in the order of [`super::arrange()`]: the surest first.
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -59,6 +59,8 @@ pub(crate) struct Summary {
     pub(crate) threads: u64,
     /// How many findings of each status.
     pub(crate) counts: Counts,
+    /// How many of the reported findings are of each kind, in the order of the findings.
+    pub(crate) kinds: Vec<Kind>,
     /// Whether the findings were compared with a baseline.
     pub(crate) baseline: bool,
     /// What the reader should know beside the findings.
@@ -78,12 +80,25 @@ pub(crate) struct Counts {
     pub(crate) suppressed: u64,
     /// Known from the baseline.
     pub(crate) in_baseline: u64,
+    /// Suspected, and covered by a surer finding.
+    pub(crate) confirmed: u64,
     /// Left out by the cap per site.
     pub(crate) hidden: u64,
 }
 
-/// How sure a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+/// How many reported findings there are of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Kind {
+    /// The stable name of the rule.
+    pub(crate) rule: &'static str,
+    /// How sure they are.
+    pub(crate) verdict: Verdict,
+    /// How many.
+    pub(crate) count: u64,
+}
+
+/// How sure a finding is, the surest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     /// It happened in the run that was watched.
@@ -100,7 +115,7 @@ impl Verdict {
         match self {
             Verdict::Observed => "observed in this run",
             Verdict::OtherSchedule => "shown by another schedule of this run",
-            Verdict::Suspected => "suspected",
+            Verdict::Suspected => "suspected, not observed",
         }
     }
 
@@ -139,6 +154,11 @@ pub(crate) enum Status {
     },
     /// The baseline has it.
     InBaseline,
+    /// It is only suspected, and a surer finding says the same.
+    Confirmed {
+        /// The fingerprint of the surer finding.
+        by: String,
+    },
 }
 
 /// One finding, with names.
@@ -152,6 +172,8 @@ pub(crate) struct Finding {
     pub(crate) verdict_text: &'static str,
     /// How loudly to tell it.
     pub(crate) level: Level,
+    /// The analyses of this run that look for such findings.
+    pub(crate) analyses: Vec<String>,
     /// What becomes of it.
     pub(crate) status: Status,
     /// What makes it the same finding in another run; see [`super::fingerprint`].
@@ -160,6 +182,8 @@ pub(crate) struct Finding {
     pub(crate) title: String,
     /// Why that is wrong, in one sentence.
     pub(crate) reason: String,
+    /// What else the reader should know, a sentence each.
+    pub(crate) notes: Vec<String>,
     /// How often it was seen.
     pub(crate) count: u64,
     /// The place to look at first.
@@ -168,17 +192,47 @@ pub(crate) struct Finding {
     pub(crate) threads: Vec<Thread>,
     /// The operations in the order of the interleaving, numbered from 1.
     pub(crate) steps: Vec<Step>,
-    /// The transactions of the cycle, the blamed one first.
+    /// The kind of evidence: `cycle`, `race`, `locking` or `reduction`.
+    pub(crate) evidence: &'static str,
+    /// The memory that it is about, for a race or for locking.
+    pub(crate) location: Option<Location>,
+    /// The transactions of the cycle, the blamed one first; for a reduction, the block.
     pub(crate) transactions: Vec<Transaction>,
     /// What puts each transaction before the next.
     pub(crate) edges: Vec<Edge>,
-    /// The blocks that are refuted, outermost first.
+    /// The blocks that the finding speaks against, outermost first.
     pub(crate) refuted: Vec<Block>,
     /// The schedule that shows the finding, if it is not the watched one.
     pub(crate) witness: Vec<Step>,
+    /// The suspicions that this finding makes superfluous.
+    pub(crate) confirms: Vec<Suspicion>,
+    /// The finding as a picture. Not in the JSON, where everything it shows can be found elsewhere.
+    #[serde(skip)]
+    pub(crate) graph: Graph,
     /// The source text around the operations. Not in the JSON: it is in the user's files.
     #[serde(skip)]
     pub(crate) snippets: Vec<Snippet>,
+}
+
+/// A suspicion that a surer finding confirms.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Suspicion {
+    /// The stable name of its rule.
+    pub(crate) rule: &'static str,
+    /// Its fingerprint.
+    pub(crate) fingerprint: String,
+}
+
+/// A stretch of memory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Location {
+    /// Its name, or its address if it has none.
+    pub(crate) name: String,
+    /// How many bytes.
+    pub(crate) size: u32,
+    /// Whether the trace gave the name, so that it means the same in the next run.
+    #[serde(skip)]
+    pub(crate) named: bool,
 }
 
 /// A thread that takes part.
@@ -197,8 +251,12 @@ pub(crate) struct Step {
     pub(crate) thread: usize,
     /// Index of the transaction it belongs to.
     pub(crate) transaction: Option<usize>,
+    /// What it does to the block that the finding is about.
+    pub(crate) role: Option<Role>,
     /// What was done.
     pub(crate) operation: Operation,
+    /// The locks that the thread held, if they matter to the finding.
+    pub(crate) held: Option<Vec<HeldLock>>,
     /// Where in the trace, in words: `line 12`.
     pub(crate) position: Option<String>,
     /// The place and the open calls, innermost first; never empty, but perhaps without names.
@@ -215,6 +273,25 @@ impl Step {
     pub(crate) fn place(&self) -> Option<&Place> {
         self.site().and_then(|site| site.place.as_ref())
     }
+}
+
+/// What an operation does to a block that cannot be moved together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Role {
+    /// From here on nothing of the block can be moved further back.
+    Commits,
+    /// It would have to be moved back nevertheless.
+    Breaks,
+}
+
+/// A lock that is held.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct HeldLock {
+    /// Its name, made up if it has none.
+    pub(crate) lock: String,
+    /// Whether others may hold it at the same time.
+    pub(crate) shared: bool,
 }
 
 /// What was done.
@@ -285,6 +362,9 @@ pub(crate) struct Transaction {
     pub(crate) stable: String,
     /// Whether the finding blames it.
     pub(crate) blamed: bool,
+    /// The blame in one word, empty if there is none.
+    #[serde(skip)]
+    pub(crate) blame: &'static str,
     /// Numbers of its steps, in program order.
     pub(crate) steps: Vec<usize>,
 }
@@ -306,7 +386,7 @@ pub(crate) struct Edge {
     pub(crate) closing: bool,
 }
 
-/// A block that is refuted.
+/// A block that a finding speaks against.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Block {
     /// Its label.
@@ -316,6 +396,59 @@ pub(crate) struct Block {
     pub(crate) stable: String,
     /// Where it begins.
     pub(crate) begin: Frame,
+}
+
+/// A finding as a picture of boxes and lines.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Graph {
+    /// The boxes.
+    pub(crate) boxes: Vec<GraphBox>,
+    /// The lines between them.
+    pub(crate) edges: Vec<GraphEdge>,
+}
+
+/// A box with some lines of text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct GraphBox {
+    /// The text.
+    pub(crate) lines: Vec<String>,
+    /// The outline.
+    pub(crate) outline: Outline,
+}
+
+/// How a box is outlined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outline {
+    /// Once.
+    Plain,
+    /// Twice: the finding speaks against it.
+    Double,
+    /// Dashed: it did not happen, but may.
+    Dashed,
+}
+
+/// A line between two boxes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct GraphEdge {
+    /// Index of the box where it starts.
+    pub(crate) from: usize,
+    /// Index of the box where it ends.
+    pub(crate) to: usize,
+    /// What to write beside it.
+    pub(crate) label: String,
+    /// How it is drawn.
+    pub(crate) line: Line,
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Line {
+    /// One comes before the other.
+    Arrow,
+    /// So does it here, against all the others.
+    DashedArrow,
+    /// Neither comes before the other.
+    Dashed,
 }
 
 /// Some consecutive lines of a source file, with the marks of the operations in them.

@@ -133,7 +133,8 @@ fn access(kind: AccessKind) -> Words {
     }
 }
 
-fn variable(addr: Addr, tables: &Tables) -> Target {
+/// The memory at an address.
+pub(super) fn variable(addr: Addr, tables: &Tables) -> Target {
     match tables.location(addr) {
         Some((location, 0)) => Target { kind: "variable", name: location.name.to_string(), named: true },
         Some((location, offset)) => {
@@ -143,7 +144,7 @@ fn variable(addr: Addr, tables: &Tables) -> Target {
     }
 }
 
-fn named(kind: NameKind, word: &'static str, id: u32, tables: &Tables) -> Target {
+pub(super) fn named(kind: NameKind, word: &'static str, id: u32, tables: &Tables) -> Target {
     match tables.name(kind, id) {
         Some(name) => Target { kind: word, name: name.to_owned(), named: true },
         // The word is part of a made-up thread name, which stands without a noun elsewhere.

@@ -3,14 +3,15 @@
 //! Raw findings may come from a damaged or hostile trace. An id without a name gets a made-up one, and an index that
 //! points nowhere is left out; nothing here fails.
 
-use super::fingerprint::fingerprint;
-use super::model::{Block, Edge, Finding, Frame, Place, Status, Step, Thread, Transaction, Verdict};
+use super::evidence::{self, Scene};
+use super::fingerprint::Identity;
+use super::model::{Block, Finding, Frame, Place, Status, Step, Thread, Transaction, Verdict};
 use super::operation::describe;
 use super::snippet::snippets;
-use super::wording::CycleParts;
+use super::text::list;
 use crate::sources::Sources;
 use keirin_core::event::{FunctionId, RegionId, SiteId, ThreadId};
-use keirin_core::finding::{self, Cycle, Evidence, Moment, RawEdge, RawFinding, RawStep};
+use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
 use std::collections::HashMap;
@@ -60,103 +61,94 @@ pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding>
 }
 
 /// The threads of a finding, numbered in the order of their appearance.
-struct Threads<'a> {
+pub(super) struct Threads<'a> {
     tables: &'a Tables,
     ids: Vec<ThreadId>,
 }
 
 impl Threads<'_> {
-    fn index(&mut self, thread: ThreadId) -> usize {
+    pub(super) fn index(&mut self, thread: ThreadId) -> usize {
         self.ids.iter().position(|&known| known == thread).unwrap_or_else(|| {
             self.ids.push(thread);
             self.ids.len() - 1
         })
     }
 
+    pub(super) fn name(&self, index: usize) -> String {
+        match self.ids.get(index) {
+            Some(&id) if id.is_some() => self.tables.thread_name(id),
+            _ => "an unknown thread".to_owned(),
+        }
+    }
+
     fn names(&self) -> Vec<Thread> {
-        let name = |&id: &ThreadId| {
-            if id.is_some() { self.tables.thread_name(id) } else { "an unknown thread".to_owned() }
-        };
-        self.ids.iter().map(|id| Thread { name: name(id) }).collect()
+        (0..self.ids.len()).map(|index| Thread { name: self.name(index) }).collect()
     }
 }
 
 impl Names<'_> {
     fn finding(self, raw: &RawFinding) -> Finding {
-        let mut threads = Threads { tables: self.tables, ids: Vec::new() };
-        let Evidence::Cycle(cycle) = &raw.evidence else { unreachable!("only velodrome is wired so far") };
-        let mut owners = vec![None; raw.steps.len()];
-        for (index, transaction) in cycle.transactions.iter().enumerate() {
-            for &step in &transaction.steps {
-                if let Some(owner) = owners.get_mut(step) {
-                    *owner = Some(index);
-                }
-            }
-        }
-        let steps: Vec<Step> = raw
-            .steps
-            .iter()
-            .enumerate()
-            .map(|(index, step)| self.step(step, index, owners[index], &mut threads))
-            .collect();
-        let transactions = self.transactions(cycle, steps.len(), &mut threads);
-        let edges = edges(cycle, &steps);
-        let refuted: Vec<Block> = cycle
-            .refuted
-            .iter()
-            .map(|block| Block {
-                region: self.tables.region_name(block.region),
-                stable: self.region_label(block.region),
-                begin: self.frame(block.begin.site, FunctionId::NONE),
-            })
-            .collect();
         let (verdict, witness) = match &raw.verdict {
             finding::Verdict::Observed => (Verdict::Observed, &[][..]),
             finding::Verdict::OtherSchedule { witness } => (Verdict::OtherSchedule, &witness[..]),
             finding::Verdict::Suspected => (Verdict::Suspected, &[][..]),
         };
-        let witness = witness
-            .iter()
-            .enumerate()
-            .map(|(index, step)| self.step(step, index, None, &mut threads))
-            .collect();
-        let threads = threads.names();
-        let parts = CycleParts {
-            threads: &threads,
-            steps: &steps,
-            transactions: &transactions,
-            edges: &edges,
-            refuted: &refuted,
-            blamed: cycle.blamed,
+        let mut threads = Threads { tables: self.tables, ids: Vec::new() };
+        let steps = self.steps(&raw.steps, &mut threads);
+        let mut scene = Scene { names: self, verdict, threads, steps };
+        let mut told = evidence::tell(&raw.evidence, &mut scene);
+        let two_sides = told.transactions.is_empty();
+        told.notes.extend(unknown_places(&raw.steps, two_sides));
+        let Scene { mut threads, steps, .. } = scene;
+        let witness = self.steps(witness, &mut threads);
+        let rule = raw.rule.name();
+        let identity = Identity {
+            rule,
+            transactions: &told.transactions,
+            blocks: &told.blocks,
+            variable: told.identity.variable.as_deref(),
+            steps: told.identity.steps.iter().filter_map(|&step| steps.get(step)).collect(),
+            any_order: told.identity.any_order,
         };
-        let (title, reason) = (parts.title(), parts.reason());
         Finding {
-            rule: raw.rule.name(),
+            rule,
             verdict,
-            verdict_text: verdict.text(),
+            verdict_text: if verdict == Verdict::Suspected { told.suspicion } else { verdict.text() },
             level: verdict.level(),
+            analyses: Vec::new(),
             status: Status::Reported,
-            fingerprint: fingerprint(raw.rule.name(), &transactions, &refuted, &steps),
-            title,
-            reason,
+            fingerprint: identity.fingerprint(),
+            title: told.title,
+            reason: told.reason,
+            notes: told.notes,
             count: raw.count,
-            primary: primary(&refuted, &transactions, &steps),
-            threads,
+            primary: primary(&told.places),
+            threads: threads.names(),
             steps,
-            transactions,
-            edges,
-            refuted,
+            evidence: told.kind,
+            location: told.location,
+            transactions: told.transactions,
+            edges: told.edges,
+            refuted: told.blocks,
             witness,
+            confirms: Vec::new(),
+            graph: told.graph,
             snippets: Vec::new(),
         }
     }
 
-    fn step(self, raw: &RawStep, index: usize, owner: Option<usize>, threads: &mut Threads<'_>) -> Step {
+    fn steps(self, raw: &[RawStep], threads: &mut Threads<'_>) -> Vec<Step> {
+        raw.iter().enumerate().map(|(index, step)| self.step(step, index, threads)).collect()
+    }
+
+    fn step(self, raw: &RawStep, index: usize, threads: &mut Threads<'_>) -> Step {
         let Moment { position, thread, .. } = raw.moment;
         Step {
             number: index + 1,
             thread: threads.index(thread),
-            transaction: owner,
+            transaction: None,
+            role: None,
+            held: None,
             operation: describe(raw.op, self.tables),
             position: (position > 0).then(|| format!("{} {position}", self.unit.noun())),
             stack: self.stack(raw.moment),
@@ -223,62 +215,72 @@ impl Names<'_> {
         self.tables.name(NameKind::Region, region.0).unwrap_or_default().to_owned()
     }
 
-    fn transactions(self, cycle: &Cycle, steps: usize, threads: &mut Threads<'_>) -> Vec<Transaction> {
-        let transaction = |(index, raw): (usize, &finding::RawTransaction)| Transaction {
-            thread: threads.index(raw.thread),
-            region: raw.region.is_some().then(|| self.tables.region_name(raw.region)),
-            stable: self.region_label(raw.region),
-            blamed: cycle.blamed && index == 0,
-            steps: raw.steps.iter().filter(|&&step| step < steps).map(|step| step + 1).collect(),
-        };
-        cycle.transactions.iter().enumerate().map(transaction).collect()
-    }
-}
-
-/// One edge for each neighbouring pair of transactions on the cycle: the conflict, or else program order.
-fn edges(cycle: &Cycle, steps: &[Step]) -> Vec<Edge> {
-    let length = cycle.transactions.len();
-    let owner = |step: usize| steps.get(step).and_then(|step| step.transaction);
-    let between = |edge: &&RawEdge| Some((owner(edge.from)?, owner(edge.to)?));
-    let conflicts: HashMap<_, _> =
-        cycle.edges.iter().filter_map(|edge| Some((between(&edge)?, edge))).collect();
-    let mut edges = Vec::new();
-    for from in 0..length {
-        let to = (from + 1) % length;
-        let closing = to == 0;
-        let same_thread = cycle.transactions[from].thread == cycle.transactions[to].thread;
-        match conflicts.get(&(from, to)) {
-            Some(edge) => edges.push(Edge {
-                from,
-                to,
-                from_step: Some(edge.from + 1),
-                to_step: Some(edge.to + 1),
-                label: steps[edge.to].operation.short.clone(),
-                closing,
-            }),
-            None if same_thread && from != to => edges.push(Edge {
-                from,
-                to,
-                from_step: None,
-                to_step: None,
-                label: "program order".to_owned(),
-                closing,
-            }),
-            None => {}
+    /// A block that a finding speaks against.
+    pub(super) fn block(self, block: &Refuted) -> Block {
+        Block {
+            region: self.tables.region_name(block.region),
+            stable: self.region_label(block.region),
+            begin: self.frame(block.begin.site, FunctionId::NONE),
         }
     }
-    edges
+
+    /// A transaction of the thread with an index.
+    pub(super) fn transaction(
+        self,
+        thread: usize,
+        region: RegionId,
+        blamed: bool,
+        verdict: Verdict,
+        steps: Vec<usize>,
+    ) -> Transaction {
+        Transaction {
+            thread,
+            region: region.is_some().then(|| self.tables.region_name(region)),
+            stable: self.region_label(region),
+            blamed,
+            blame: match (blamed, verdict) {
+                (false, _) => "",
+                (true, Verdict::Suspected) => "suspected",
+                (true, Verdict::Observed | Verdict::OtherSchedule) => "blamed",
+            },
+            steps,
+        }
+    }
 }
 
-/// The place to look at first: where the refuted block begins, or else the best known place of a step, those of the
-/// first transaction before others.
-fn primary(refuted: &[Block], transactions: &[Transaction], steps: &[Step]) -> Frame {
-    let begin = refuted.first().map(|block| &block.begin);
-    let own = transactions.first().map_or(&[][..], |transaction| &transaction.steps[..]);
-    let own = own.iter().filter_map(|number| steps.get(number - 1));
-    let candidates = || begin.into_iter().chain(own.clone().chain(steps).filter_map(Step::site));
-    let in_file = candidates().find(|frame| frame.place.as_ref().is_some_and(|place| place.file.is_some()));
-    let any_place = || candidates().find(|frame| frame.place.is_some());
-    let any = || candidates().find(|frame| frame.function.is_some());
+/// The first frame that is in a file, or else has any place, or else a function.
+fn primary(candidates: &[Frame]) -> Frame {
+    let in_file = |frame: &&Frame| frame.place.as_ref().is_some_and(|place| place.file.is_some());
+    let in_file = candidates.iter().find(in_file);
+    let any_place = || candidates.iter().find(|frame| frame.place.is_some());
+    let any = || candidates.iter().find(|frame| frame.function.is_some());
     in_file.or_else(any_place).or_else(any).cloned().unwrap_or_default()
+}
+
+/// What the report owes its reader about places: both sides always, or the reason why not. That only one side has a
+/// stack is remarkable if there are just two; of many operations some are often outside of any call.
+fn unknown_places(steps: &[RawStep], two_sides: bool) -> Vec<String> {
+    let placeless = |step: &RawStep| !step.moment.site.is_some() && !step.moment.stack.is_some();
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    if steps.iter().all(placeless) {
+        return vec!["The trace does not say where in the program the operations are.".to_owned()];
+    }
+    let has_calls = two_sides && steps.iter().any(|step| step.moment.stack.is_some());
+    let numbers = |wanted: &dyn Fn(&RawStep) -> bool| -> Vec<String> {
+        let wanted = steps.iter().enumerate().filter(|(_, step)| wanted(step));
+        wanted.map(|(index, _)| format!("({})", index + 1)).collect()
+    };
+    let lost = numbers(&placeless);
+    let without_calls =
+        numbers(&|step: &RawStep| has_calls && !placeless(step) && !step.moment.stack.is_some());
+    let mut notes = Vec::new();
+    if !lost.is_empty() {
+        notes.push(format!("The place and the stack of {} are no longer known.", list(&lost)));
+    }
+    if !without_calls.is_empty() {
+        notes.push(format!("No calls that led to {} are known, only its place.", list(&without_calls)));
+    }
+    notes
 }

@@ -3,7 +3,7 @@
 //! The structs have what keirin uses of the format and no more; the tests hold the output against the published
 //! schema and read it with a public crate's types. Members are named as in the specification.
 
-use super::model::{Finding, Frame, Level, Place, Report, Status, Step};
+use super::model::{Finding, Frame, Level, Place, Report, Status, Step, Verdict};
 use super::{fingerprint, rules};
 use keirin_core::finding::Rule;
 use serde::Serialize;
@@ -55,6 +55,12 @@ struct Descriptor {
     short_description: Message,
     full_description: Message,
     help: Message,
+    default_configuration: Configuration,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: &'static str,
 }
 
 #[derive(Serialize)]
@@ -96,6 +102,16 @@ struct SarifResult<'a> {
     suppressions: Vec<Suppression>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline_state: Option<&'static str>,
+    properties: Properties<'a>,
+}
+
+/// What the format has no member for.
+#[derive(Serialize)]
+struct Properties<'a> {
+    verdict: Verdict,
+    analyses: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -220,6 +236,15 @@ fn descriptor(rule: Rule) -> Descriptor {
         short_description: message(text.short),
         full_description: message(text.full),
         help: message(text.help),
+        default_configuration: Configuration { level: level(text.level) },
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
     }
 }
 
@@ -228,12 +253,13 @@ fn result(finding: &Finding, baseline: bool) -> SarifResult<'_> {
     SarifResult {
         rule_id: finding.rule,
         rule_index: Rule::ALL.iter().position(|rule| rule.name() == finding.rule),
-        level: match finding.level {
-            Level::Error => "error",
-            Level::Warning => "warning",
-            Level::Note => "note",
-        },
+        level: level(finding.level),
         message: message(&format!("{}. {} ({})", finding.title, finding.reason, finding.verdict_text)),
+        properties: Properties {
+            verdict: finding.verdict,
+            analyses: &finding.analyses,
+            notes: &finding.notes,
+        },
         locations: located(&finding.primary).into_iter().collect(),
         related_locations: steps.filter_map(|step| related(finding, step)).collect(),
         code_flows: code_flow(finding).into_iter().collect(),
@@ -247,11 +273,15 @@ fn result(finding: &Finding, baseline: bool) -> SarifResult<'_> {
             Status::Suppressed { reason } => {
                 vec![Suppression { kind: "external", justification: reason.clone() }]
             }
+            Status::Confirmed { by } => {
+                let justification = format!("a surer finding says the same: {by}");
+                vec![Suppression { kind: "external", justification }]
+            }
             Status::Reported | Status::InBaseline => Vec::new(),
         },
         baseline_state: baseline.then_some(match finding.status {
             Status::InBaseline => "unchanged",
-            Status::Reported | Status::Suppressed { .. } => "new",
+            Status::Reported | Status::Suppressed { .. } | Status::Confirmed { .. } => "new",
         }),
     }
 }

@@ -73,7 +73,8 @@ fn wanted(finding: &Finding) -> Vec<Wanted> {
     let steps = finding.steps.iter().filter_map(|step| {
         let thread = finding.threads.get(step.thread).map_or("?", |thread| &thread.name);
         let owner = step.transaction.and_then(|index| finding.transactions.get(index));
-        let primary = owner.is_some_and(|transaction| transaction.blamed);
+        // Where there are no transactions both sides matter alike.
+        let primary = owner.map_or(finding.transactions.is_empty(), |transaction| transaction.blamed);
         mark(step.place(), format!("({}) {thread} {}", step.number, step.operation.text), primary)
     });
     blocks.chain(steps).collect()

@@ -1,7 +1,7 @@
 //! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
 
 use super::model::{Finding, Level, Report, Snippet, Step};
-use super::text::{columns, counted, cut, list, printable, quoted, wrap};
+use super::text::{columns, counted, cut, list, printable, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
@@ -63,7 +63,8 @@ impl Default for Layout {
 /// Writes the report.
 pub(crate) fn write(report: &Report, layout: Layout, out: &mut impl Write) -> io::Result<()> {
     // Narrower than this nothing useful fits, and wider lines are hard to read.
-    let page = Page { color: layout.color, width: layout.width.clamp(40, 160) };
+    let width = layout.width.clamp(40, 160);
+    let page = Page { color: layout.color, width, by: report.summary.analyses.len() > 1 };
     for finding in report.reported() {
         page.finding(finding, out)?;
         writeln!(out)?;
@@ -102,6 +103,8 @@ fn thread_style(thread: usize) -> Style {
 struct Page {
     color: bool,
     width: usize,
+    /// Say which analysis found what.
+    by: bool,
 }
 
 impl Page {
@@ -127,13 +130,11 @@ impl Page {
             let more = counted((finding.steps.len() - MOST_STEPS) as u64, "more step");
             self.paragraph("", &format!("… and {more}, in the JSON output"), out)?;
         }
-        if finding.refuted.len() > 1 {
-            let nested: Vec<String> =
-                finding.refuted.iter().skip(1).map(|block| quoted(&block.region)).collect();
-            let are = if nested.len() == 1 { "is" } else { "are" };
-            self.paragraph("", &format!("Inside it {} {are} not atomic either.", list(&nested)), out)?;
+        for note in &finding.notes {
+            self.paragraph("", note, out)?;
         }
-        writeln!(out, "  {}", self.paint(FAINT, &format!("fingerprint {}", finding.fingerprint)))
+        let by = if self.by { format!(", found by {}", list(&finding.analyses)) } else { String::new() };
+        writeln!(out, "  {}", self.paint(FAINT, &format!("fingerprint {}{by}", finding.fingerprint)))
     }
 
     /// The title and the source text, in the manner of the Rust compiler.
@@ -201,8 +202,9 @@ impl Page {
                 && transaction.steps.first() == Some(&step.number)
             {
                 let style = if transaction.blamed { ERROR } else { STRONG };
-                let blame = if transaction.blamed { " (blamed)" } else { "" };
-                let room = lane.saturating_sub(4 + columns(blame));
+                let blame =
+                    if transaction.blamed { format!(" ({})", transaction.blame) } else { String::new() };
+                let room = lane.saturating_sub(4 + columns(&blame));
                 let title = format!("┌ {}{blame}", cut(&printable(block), room));
                 self.row("", step.thread, (&title, style), &open, lane, out)?;
                 open[step.thread] = transaction.steps.last().copied();

@@ -3,6 +3,7 @@
 use super::model::Status;
 use super::terminal::{ColorChoice, Layout};
 use super::*;
+use keirin_core::finding::Rule;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -14,6 +15,15 @@ fn scenarios() -> Vec<(&'static str, Vec<Finding>)> {
         ("counter", vec![support::counter()]),
         ("hostile", vec![support::hostile()]),
         ("nameless", vec![support::nameless()]),
+        ("flag_race", vec![support::flag_race()]),
+        ("overlap_race", vec![support::overlap_race()]),
+        ("lost_stack", vec![support::lost_stack()]),
+        ("hits_locking", vec![support::hits_locking()]),
+        ("total_locking", vec![support::total_locking()]),
+        ("set_add_suspected", vec![support::set_add_suspected()]),
+        ("racy_block", vec![support::racy_block()]),
+        ("lazy_block", vec![support::lazy_block()]),
+        ("mixed", mixed()),
         ("statuses", statuses()),
         ("clean", Vec::new()),
     ]
@@ -26,13 +36,21 @@ fn statuses() -> Vec<Finding> {
     findings
 }
 
+/// What several analyses have to say together, in the wrong order.
+fn mixed() -> Vec<Finding> {
+    let mut findings = vec![support::racy_block(), support::set_add_suspected(), support::set_add()];
+    findings.extend([support::lost_stack(), support::hits_locking(), support::flag_race()]);
+    arrange(&mut findings);
+    findings
+}
+
 fn report(name: &str, findings: Vec<Finding>) -> Report {
     let clean = findings.is_empty();
     let mut report = Report::new(
         findings,
         Watched {
             inputs: vec!["traces/set add.std".to_owned()],
-            analyses: vec!["velodrome".to_owned()],
+            analyses: analyses(name).iter().map(|&name| name.to_owned()).collect(),
             events: 1_234_567,
             threads: 2,
             notes: if clean {
@@ -48,6 +66,16 @@ fn report(name: &str, findings: Vec<Finding>) -> Report {
     // The snapshots must survive a release.
     report.tool.version = "1.2.3".to_owned();
     report
+}
+
+fn analyses(name: &str) -> &'static [&'static str] {
+    match name {
+        "flag_race" | "overlap_race" | "lost_stack" => &["fasttrack"],
+        "hits_locking" | "total_locking" => &["eraser"],
+        "set_add_suspected" | "racy_block" | "lazy_block" => &["atomizer"],
+        "mixed" => &["velodrome (published)", "fasttrack", "eraser", "atomizer"],
+        _ => &["velodrome"],
+    }
 }
 
 type Write = fn(&Report, &mut Vec<u8>) -> std::io::Result<()>;
@@ -148,8 +176,10 @@ fn sarif_follows_the_published_schema_and_a_public_crate_reads_it() {
         let parsed: serde_sarif::sarif::Sarif = serde_json::from_str(&output).unwrap();
         let results = parsed.runs[0].results.as_ref().unwrap();
         assert_eq!(results.len(), count, "{name}");
-        assert!(results.iter().all(|result| result.rule_id.as_deref() == Some("atomicity-violation")));
         for result in results {
+            let rule = result.rule_id.as_deref().and_then(rules::by_name);
+            let index = result.rule_index.map(|index| Rule::ALL[index as usize]);
+            assert!(rule.is_some() && rule == index, "{name}: {rule:?}");
             let flows = result.code_flows.iter().flatten().flat_map(|flow| &flow.thread_flows);
             let mut order: Vec<i64> =
                 flows.flat_map(|flow| &flow.locations).filter_map(|step| step.execution_order).collect();
@@ -179,6 +209,12 @@ fn graphviz_draws_every_graph() {
         assert!(svg.contains("</svg>"), "{name}");
         if name == "set_add" {
             assert!(svg.contains("T1: in Set.add") && svg.contains("stroke-dasharray"), "{svg}");
+        }
+        if name == "flag_race" {
+            assert!(svg.contains("unordered") && svg.contains("consumer: (2) read ready"), "{svg}");
+        }
+        if name == "racy_block" {
+            assert!(svg.contains("commits the block") && svg.contains("another thread, perhaps"), "{svg}");
         }
         if name == "hostile" {
             let shown = "in &lt;/script&gt;&lt;b&gt;&amp;amp; {0} &quot;q&quot; \\l |x|";
@@ -210,8 +246,15 @@ fn fingerprints_ignore_lines_and_threads() {
             place.text = "moved".to_owned();
         }
     }
-    let again = fingerprint::fingerprint(other.rule, &other.transactions, &other.refuted, &other.steps);
-    assert_eq!(again, one.fingerprint);
+    let identity = fingerprint::Identity {
+        rule: other.rule,
+        transactions: &other.transactions,
+        blocks: &other.refuted,
+        variable: None,
+        steps: other.steps.iter().collect(),
+        any_order: false,
+    };
+    assert_eq!(identity.fingerprint(), one.fingerprint);
     // Pinned: a change would silently void every baseline and needs a new version of the recipe.
     insta::assert_snapshot!(one.fingerprint);
 }
@@ -243,4 +286,93 @@ fn colour_is_for_terminals_unless_the_user_says_otherwise() {
     assert!(ColorChoice::Auto.enabled(true, None) && ColorChoice::Auto.enabled(true, empty));
     assert!(!ColorChoice::Auto.enabled(true, set) && !ColorChoice::Auto.enabled(false, None));
     assert!(ColorChoice::Always.enabled(false, set) && !ColorChoice::Never.enabled(true, None));
+}
+
+#[test]
+fn the_surest_come_first_and_races_before_violations() {
+    let order: Vec<_> = mixed().iter().map(|finding| (finding.verdict, finding.rule)).collect();
+    use super::model::Verdict::*;
+    let expected = [
+        (Observed, "data-race"),
+        (Observed, "atomicity-violation"),
+        (OtherSchedule, "data-race"),
+        (Suspected, "inconsistent-locking"),
+        (Suspected, "irreducible-block"),
+        (Suspected, "irreducible-block"),
+    ];
+    assert_eq!(order, expected);
+}
+
+fn arranged(findings: &[Finding]) -> Vec<Finding> {
+    let mut findings = findings.to_vec();
+    arrange(&mut findings);
+    findings
+}
+
+#[test]
+fn a_suspicion_about_a_refuted_block_is_folded_into_the_observation() {
+    let findings = arranged(&[support::set_add_suspected(), support::set_add()]);
+    let by = findings[0].fingerprint.clone();
+    assert_eq!(findings[1].status, Status::Confirmed { by });
+    assert_eq!(findings[0].confirms[0].fingerprint, findings[1].fingerprint);
+    assert!(findings[0].notes.last().unwrap().contains("irreducible-block"), "{:?}", findings[0].notes);
+    let report = report("", findings);
+    assert_eq!((report.summary.counts.reported, report.summary.counts.confirmed), (1, 1));
+}
+
+#[test]
+fn a_suspicion_about_another_block_or_with_a_suppressed_observation_stays() {
+    let mut inner = support::set_add();
+    inner.refuted.remove(0);
+    let mut suppressed = support::set_add();
+    suppressed.status = Status::Suppressed { reason: "known".to_owned() };
+    for surer in [inner, suppressed, support::three(), support::flag_race()] {
+        let findings = arranged(&[support::set_add_suspected(), surer]);
+        assert_eq!(findings[1].status, Status::Reported);
+    }
+}
+
+#[test]
+fn a_race_confirms_the_suspicion_about_its_location() {
+    let mut race = support::flag_race();
+    assert_eq!(arranged(&[support::hits_locking(), race.clone()])[1].status, Status::Reported);
+    race.location = support::hits_locking().location;
+    assert!(matches!(arranged(&[support::hits_locking(), race.clone()])[1].status, Status::Confirmed { .. }));
+    // Without a name the same address must be accessed at the same place.
+    race.location.as_mut().unwrap().named = false;
+    assert_eq!(arranged(&[support::hits_locking(), race.clone()])[1].status, Status::Reported);
+    race.steps = support::hits_locking().steps;
+    assert!(matches!(arranged(&[support::hits_locking(), race])[1].status, Status::Confirmed { .. }));
+}
+
+#[test]
+fn suspected_findings_do_not_sound_like_proofs() {
+    let suspected =
+        support::all().into_iter().filter(|finding| finding.verdict == super::model::Verdict::Suspected);
+    for finding in suspected {
+        assert!(finding.verdict_text.ends_with("not observed"), "{}", finding.verdict_text);
+        let text = format!("{} {}", finding.title, finding.reason);
+        assert!(text.contains("may ") || text.contains("perhaps "), "{text}");
+        let line = report("", vec![finding]).summary.line;
+        assert!(line.starts_with("keirin: 1 suspected finding"), "{line}");
+    }
+}
+
+#[test]
+fn fingerprints_of_races_and_locking_ignore_what_chance_decides() {
+    let race = support::flag_race();
+    let mut identity = fingerprint::Identity {
+        rule: race.rule,
+        transactions: &[],
+        blocks: &[],
+        variable: None,
+        steps: race.steps.iter().rev().collect(),
+        any_order: true,
+    };
+    assert_eq!(identity.fingerprint(), race.fingerprint);
+    let locking = support::hits_locking();
+    identity.rule = locking.rule;
+    identity.variable = Some("hits");
+    identity.steps.clear();
+    assert_eq!(identity.fingerprint(), locking.fingerprint);
 }

@@ -1,4 +1,11 @@
-//! Findings made by hand, for the tests of everything that handles findings.
+//! Findings made by hand, for the tests of everything that handles findings: the cycles here, the rest in `locks`.
+
+mod locks;
+
+pub(crate) use locks::{
+    flag_race, hits_locking, lazy_block, lost_stack, overlap_race, racy_block, set_add_suspected,
+    total_locking,
+};
 
 use super::model::Finding;
 use super::resolve::{Names, resolve};
@@ -137,16 +144,29 @@ impl Builder {
         RawTransaction { thread, region, steps: steps.to_vec() }
     }
 
-    fn finish(mut self, verdict: Verdict, cycle: Cycle, count: u64) -> Finding {
+    fn finish(self, verdict: Verdict, cycle: Cycle, count: u64) -> Finding {
+        self.finding(verdict, Evidence::Cycle(cycle), count)
+    }
+
+    fn finding(mut self, verdict: Verdict, evidence: Evidence, count: u64) -> Finding {
         let steps = std::mem::take(&mut self.steps);
-        let evidence = Evidence::Cycle(cycle);
-        let raw = RawFinding { rule: Rule::AtomicityViolation, verdict, steps, evidence, count };
-        self.resolve(&[raw]).remove(0)
+        let rule = rule_of(&evidence);
+        self.resolve(&[RawFinding { rule, verdict, steps, evidence, count }]).remove(0)
     }
 
     fn resolve(&self, raw: &[RawFinding]) -> Vec<Finding> {
         let unit = PositionUnit::Line;
         resolve(raw, Names { tables: &self.tables, stacks: &self.stacks, unit, sources: &self.sources })
+    }
+}
+
+/// The rule that goes with a kind of evidence.
+pub(crate) fn rule_of(evidence: &Evidence) -> Rule {
+    match evidence {
+        Evidence::Cycle(_) => Rule::AtomicityViolation,
+        Evidence::Race(_) => Rule::DataRace,
+        Evidence::Locking(_) => Rule::InconsistentLocking,
+        Evidence::Reduction(_) => Rule::IrreducibleBlock,
     }
 }
 
@@ -358,5 +378,8 @@ pub(crate) fn sighted_twice() -> Vec<Finding> {
 
 /// All of them, each once.
 pub(crate) fn all() -> Vec<Finding> {
-    vec![set_add(), three(), blameless(), counter(), hostile(), nameless()]
+    let mut findings = vec![set_add(), three(), blameless(), counter(), hostile(), nameless()];
+    findings.extend([flag_race(), overlap_race(), lost_stack(), hits_locking(), total_locking()]);
+    findings.extend([set_add_suspected(), racy_block(), lazy_block()]);
+    findings
 }
