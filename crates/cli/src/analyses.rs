@@ -5,7 +5,9 @@
 
 use crate::options::{Algorithm, AnalysisName, Options};
 use keirin_core::analysis::aerodrome::AeroDrome;
+use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::eraser::Eraser;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -27,12 +29,19 @@ pub(crate) fn checkers(names: &[AnalysisName], options: &Options) -> Vec<Box<dyn
 
 /// Makes a checker of one or two analyses. Pairs come in the order of [`AnalysisName`].
 fn checker(names: &[AnalysisName]) -> Box<dyn Checker> {
-    use AnalysisName::{Aerodrome as A, Empty as N, Velodrome as V};
+    use AnalysisName::{Aerodrome as A, Atomizer as Z, Empty as N, Eraser as E, Velodrome as V};
     let velodrome = || Velodrome::new(Reach::default());
     match names {
         [V] => Box::new(velodrome()),
         [A] => Box::new(AeroDrome::default()),
+        [E] => Box::new(Eraser::default()),
+        [Z] => Box::new(Atomizer::default()),
         [V, A] => Box::new((velodrome(), AeroDrome::default())),
+        [V, E] => Box::new((velodrome(), Eraser::default())),
+        [V, Z] => Box::new((velodrome(), Atomizer::default())),
+        [A, E] => Box::new((AeroDrome::default(), Eraser::default())),
+        [A, Z] => Box::new((AeroDrome::default(), Atomizer::default())),
+        [E, Z] => Box::new((Eraser::default(), Atomizer::default())),
         // With another one, the empty analysis adds nothing.
         [other, N] => checker(&[*other]),
         _ => Box::new(Empty),

@@ -3,10 +3,10 @@
 use crate::input::read_small;
 use crate::options::Options;
 use anyhow::{Context, Result, bail};
-use keirin_core::finding::{Evidence, RawFinding};
 use keirin_core::event::RegionId;
+use keirin_core::finding::{Evidence, RawFinding};
 use keirin_core::select::{AtomicRule, Block, IgnoreRule, Selection};
-use keirin_core::trace::{Place, NameKind, Tables};
+use keirin_core::trace::{NameKind, Place, Tables};
 use regex::Regex;
 use std::collections::BTreeMap;
 

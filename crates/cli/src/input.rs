@@ -17,6 +17,16 @@ pub(crate) struct Input {
     pub(crate) source: Box<dyn Source>,
     /// Number of bytes, if it is known.
     pub(crate) bytes: Option<u64>,
+    /// The same input, for another reading.
+    again: Option<File>,
+}
+
+impl Input {
+    /// A trace that is built in.
+    pub(crate) fn embedded(name: &str, text: &'static str) -> Self {
+        let source = Box::new(std_format::Reader::new(text.as_bytes()));
+        Self { name: name.to_owned(), source, bytes: None, again: None }
+    }
 }
 
 /// Refuses names of which only one can be opened.
@@ -45,57 +55,77 @@ pub(crate) fn read_small(path: &Path, kind: &str, most_bytes: u64) -> Result<Str
     String::from_utf8(bytes).map_err(|_| failed(&"it is not text in UTF-8, so it is something else"))
 }
 
-/// Opens a trace by the name that the user gave.
-pub(crate) fn open(name: &Path, lenient: bool) -> Result<Input> {
+/// Opens a trace by the name that the user gave. If it will be read `twice`, what can be read only once is kept.
+pub(crate) fn open(name: &Path, lenient: bool, twice: bool) -> Result<Input> {
     let options = ReaderOptions { skip_damaged: lenient };
-    let display = if name.as_os_str() == STANDARD_INPUT {
-        "standard input".to_owned()
-    } else {
-        name.display().to_string()
-    };
-    let opened = if name.as_os_str() == STANDARD_INPUT {
-        from_stream(io::stdin(), options)
-    } else {
-        from_file(name, options)
-    };
-    let (source, bytes) = opened.with_context(|| display.clone())?;
-    Ok(Input { name: display, source, bytes })
+    let is_standard = name.as_os_str() == STANDARD_INPUT;
+    let display = if is_standard { "standard input".to_owned() } else { name.display().to_string() };
+    let opened =
+        if is_standard { from_stream(io::stdin(), options, twice) } else { from_file(name, options, twice) };
+    let Opened { source, bytes, again } = opened.with_context(|| display.clone())?;
+    Ok(Input { name: display, source, bytes, again })
 }
 
-type Opened = (Box<dyn Source>, Option<u64>);
+impl Input {
+    /// Starts from the beginning.
+    pub(crate) fn rewind(&mut self, lenient: bool) -> Result<()> {
+        let Some(file) = &self.again else { bail!("{}: cannot be read a second time", self.name) };
+        let options = ReaderOptions { skip_damaged: lenient };
+        let file = file.try_clone().context("cannot be opened again")?;
+        self.source = from_start(file, options).with_context(|| self.name.clone())?.source;
+        Ok(())
+    }
+}
 
-fn from_file(path: &Path, options: ReaderOptions) -> Result<Opened> {
+struct Opened {
+    source: Box<dyn Source>,
+    bytes: Option<u64>,
+    /// The same input, for another reading.
+    again: Option<File>,
+}
+
+fn from_file(path: &Path, options: ReaderOptions, twice: bool) -> Result<Opened> {
     let metadata = std::fs::metadata(path).context("cannot be opened")?;
     if metadata.is_dir() {
         let problem = "is a directory; name the trace files in it";
         return Err(io::Error::new(io::ErrorKind::IsADirectory, problem).into());
     }
-    let mut file = File::open(path).context("cannot be opened")?;
-    if !metadata.is_file() {
+    let file = File::open(path).context("cannot be opened")?;
+    if metadata.is_file() {
+        from_start(file, options)
+    } else {
         // A pipe or a device can be read only once.
-        return from_stream(file, options);
+        from_stream(file, options, twice)
     }
+}
+
+/// A file of which all can be read at any time.
+fn from_start(mut file: File, options: ReaderOptions) -> Result<Opened> {
+    let bytes = file.metadata().context("cannot be opened")?.len();
+    let again = file.try_clone().context("cannot be opened")?;
+    file.seek(SeekFrom::Start(0)).context("reading failed")?;
     let start = first_bytes(&mut file)?;
-    file.seek(SeekFrom::Start(0))?;
+    file.seek(SeekFrom::Start(0)).context("reading failed")?;
     let source: Box<dyn Source> = match format_of(&start)? {
         Content::Native => Box::new(native::Reader::with_options(file, options)?),
         Content::Text => Box::new(std_format::Reader::new(file)),
     };
-    Ok((source, Some(metadata.len())))
+    Ok(Opened { source, bytes: Some(bytes), again: Some(again) })
 }
 
-fn from_stream(mut stream: impl Read + 'static, options: ReaderOptions) -> Result<Opened> {
+fn from_stream(mut stream: impl Read + 'static, options: ReaderOptions, twice: bool) -> Result<Opened> {
     let start = first_bytes(&mut stream)?;
     let content = format_of(&start)?;
     let mut whole = Cursor::new(start).chain(stream);
     match content {
-        Content::Text => Ok((Box::new(std_format::Reader::new(whole)), None)),
-        Content::Native => {
-            // The blocks of a native trace are not in the order of the events, so it must be possible to go back.
+        Content::Text if !twice => {
+            Ok(Opened { source: Box::new(std_format::Reader::new(whole)), bytes: None, again: None })
+        }
+        // The blocks of a native trace are not in the order of the events, so it must be possible to go back.
+        Content::Text | Content::Native => {
             let mut file = tempfile::tempfile().context("cannot make a temporary file")?;
-            let bytes = io::copy(&mut whole, &mut file).context("reading failed")?;
-            file.seek(SeekFrom::Start(0))?;
-            Ok((Box::new(native::Reader::with_options(file, options)?), Some(bytes)))
+            io::copy(&mut whole, &mut file).context("reading failed")?;
+            from_start(file, options)
         }
     }
 }

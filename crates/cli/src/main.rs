@@ -3,6 +3,8 @@
 //! Each command is a file in `cmd`; what they share is beside it: [`options`] (one table for all sources of options),
 //! [`input`] and [`output`], [`report`] with its filters [`suppress`] and [`baseline`].
 
+mod analyses;
+mod atomic;
 mod baseline;
 mod cmd;
 mod input;
@@ -159,6 +161,10 @@ fn with_options(mut command: Command, table: Table) -> Command {
             if matches!(row.value, "FILE" | "DIR") {
                 arg = arg.value_hint(clap::ValueHint::AnyPath);
             }
+        }
+        if row.name == "atomic" {
+            // `-REGEX` is a rule, not a flag.
+            arg = arg.allow_hyphen_values(true);
         }
         if row.name == "output" {
             arg = arg.short('o');

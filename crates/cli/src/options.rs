@@ -8,7 +8,7 @@ mod sources;
 mod values;
 
 pub(crate) use sources::load;
-pub(crate) use values::{Algorithm, Analyses, ColorChoice, Format, TraceFormat, When};
+pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
 
 use keirin_core::generate::Family;
 use std::path::PathBuf;
@@ -90,13 +90,25 @@ macro_rules! options {
 
 options! {
     "analysis" analysis: Analyses = "velodrome", "NAMES", [Check],
-        "Analyses to run, separated by commas: velodrome";
+        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty";
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare";
     "no-merge" no_merge: bool = "", "", [Check],
         "Published Velodrome: give every operation outside regions a node of its own";
     "no-gc" no_gc: bool = "", "", [Check],
         "Published Velodrome: keep nodes that can no longer be on a cycle";
+    "atomic" atomic: Vec<String> = "", "RULE", [Check],
+        "What is meant to be atomic: `+REGEX` or `-REGEX` on labels and function names, or `functions` for all functions but main and thread entry points; the last rule that matches decides; may be given several times";
+    "atomic-file" atomic_file: Vec<PathBuf> = "", "FILE", [Check],
+        "Rules as for --atomic from a file, one a line; they come before those of --atomic";
+    "write-atomic-spec" write_atomic_spec: Option<PathBuf> = "", "FILE", [Check],
+        "Write the blocks that were not refuted as a file for --atomic-file";
+    "ignore" ignore: Vec<String> = "", "REGEX", [Check],
+        "Leave out accesses in functions or files that match; may be given several times";
+    "skip-thread-local" skip_thread_local: bool = "", "", [Check],
+        "Leave out accesses by the only thread that has accessed the data so far; may hide findings";
+    "skip-read-only" skip_read_only: bool = "", "", [Check],
+        "Leave out reads of data that is not written any more; may hide findings";
     "lenient" lenient: bool = "", "", [Check Convert Stats],
         "Go on after events that cannot have happened and blocks that are damaged, and count them";
     "format" format: Format = "terminal", "FORMAT", [Check Demo],

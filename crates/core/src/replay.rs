@@ -9,7 +9,7 @@ mod threads;
 
 pub use faults::{Fault, Repairs};
 
-use crate::analysis::{Analysis, AtomicOperation, Part};
+use crate::analysis::{Analysis, AtomicOperation, Part, Statistic};
 use crate::event::{BarrierId, Event, Op, RegionId, StackId};
 use crate::finding::{Findings, Moment, RawFinding, RawStep};
 use crate::shadow::Shadow;
@@ -65,9 +65,10 @@ pub fn replay<A: Analysis>(
     options: ReplayOptions,
     progress: impl FnMut(u64),
 ) -> Result<Outcome, TraceError> {
-    let mut replay = Replay::new(analysis, options);
-    replay_passes(source, &mut [&mut replay], progress)?;
-    Ok(replay.finish())
+    let mut passes = [Checker::start(analysis, options)];
+    replay_passes(source, &mut passes, progress)?;
+    let [pass] = passes;
+    Ok(pass.finish())
 }
 
 /// A replay whose analysis is not known to the caller. Calls are per batch, so that they cost nothing.
@@ -78,12 +79,41 @@ pub trait Pass {
 
     /// True if no further event can change the result.
     fn is_decided(&self) -> bool;
+
+    /// The end of the run.
+    fn finish(self: Box<Self>) -> Outcome;
+}
+
+/// An analysis, or several in one pass, whose type is not known to the caller.
+pub trait Checker {
+    /// Starts a pass over a trace.
+    fn start(&self, options: ReplayOptions) -> Box<dyn Pass + '_>;
+
+    /// See [`Analysis::wants_blame`].
+    fn wants_blame(&self) -> bool;
+
+    /// See [`Analysis::statistics`].
+    fn statistics(&self) -> Vec<Statistic>;
+}
+
+impl<A: Analysis> Checker for A {
+    fn start(&self, options: ReplayOptions) -> Box<dyn Pass + '_> {
+        Box::new(Replay::new(self, options))
+    }
+
+    fn wants_blame(&self) -> bool {
+        Analysis::wants_blame(self)
+    }
+
+    fn statistics(&self) -> Vec<Statistic> {
+        Analysis::statistics(self)
+    }
 }
 
 /// Feeds a whole trace to several passes at once: it is read once, batch by batch.
 pub fn replay_passes(
     source: &mut dyn Source,
-    passes: &mut [&mut dyn Pass],
+    passes: &mut [Box<dyn Pass + '_>],
     mut progress: impl FnMut(u64),
 ) -> Result<(), TraceError> {
     let mut batch = Batch::new();
@@ -117,6 +147,10 @@ impl<A: Analysis> Pass for Replay<'_, A> {
 
     fn is_decided(&self) -> bool {
         self.analysis.is_decided()
+    }
+
+    fn finish(self: Box<Self>) -> Outcome {
+        Replay::finish(*self)
     }
 }
 

@@ -1,9 +1,11 @@
 //! `keirin check`: runs analyses on traces and reports what they find.
 
 use super::Exit;
+use crate::analyses::checkers;
+use crate::atomic::{Blocks, selection};
 use crate::baseline::{Baseline, absent_note};
 use crate::input::{self, Input};
-use crate::options::{Algorithm, ColorChoice, Format, Options};
+use crate::options::{Algorithm, AnalysisName, ColorChoice, Format, Options};
 use crate::output::{Output, tolerate_closed};
 use crate::progress::{Progress, Unit};
 use crate::report::resolve::{Names, merge, resolve};
@@ -11,11 +13,9 @@ use crate::report::{Finding, Report, Watched, arrange, cap_per_site, dot, json, 
 use crate::sources::Sources;
 use crate::suppress::{Suppressions, suggestion, today};
 use anyhow::{Context, Result, bail};
-use keirin_core::analysis::velodrome::Velodrome;
-use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
-use keirin_core::analysis::velodrome::reach::Reach;
-use keirin_core::analysis::{Analysis, Statistic};
-use keirin_core::replay::{Outcome, ReplayOptions, replay};
+use keirin_core::analysis::Statistic;
+use keirin_core::replay::{Outcome, ReplayOptions, replay_passes};
+use keirin_core::select::{LeftOut, Select};
 use keirin_core::trace::TraceError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,18 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let mut watched = Watched::default();
     let mut findings = Vec::new();
     let mut failures = Vec::new();
+    let mut blocks = Blocks::default();
+    let rereads = options.analysis.0.contains(&AnalysisName::Aerodrome);
     for name in names {
-        let checked = input::open(name, options.lenient)
-            .and_then(|input| check_one(input, options, &sources, &mut watched));
+        let checked = input::open(name, options.lenient, rereads)
+            .and_then(|input| check_one(input, options, &sources, &mut watched, &mut blocks));
         match checked {
             Ok(found) => findings.extend(found),
             Err(error) => failures.push(error),
         }
+    }
+    if let Some(path) = options.write_atomic_spec.as_ref().filter(|_| failures.is_empty()) {
+        write_file(path, &blocks.specification())?;
     }
     let exit = if failures.len() < names.len() {
         let mut options = options.clone();
@@ -66,12 +71,17 @@ pub(crate) fn check_one(
     options: &Options,
     sources: &Sources,
     watched: &mut Watched,
+    blocks: &mut Blocks,
 ) -> Result<Vec<Finding>> {
-    let mut progress = Progress::new(options.progress, "checking", input.bytes, Unit::Bytes);
-    let (outcome, statistics) =
-        analyse(&mut input, options, &mut |bytes| progress.at(bytes)).with_context(|| input.name.clone())?;
-    drop(progress);
-
+    let mut names = options.analysis.0.clone();
+    let mut ran = run_analyses(&mut input, &names, options)?;
+    if ran.wants_blame && !names.contains(&AnalysisName::Velodrome) {
+        // AeroDrome says that there is something; Velodrome says what.
+        input.rewind(options.lenient)?;
+        names = vec![AnalysisName::Velodrome];
+        ran.outcomes.extend(run_analyses(&mut input, &names, options)?.outcomes);
+    }
+    let Some(outcome) = ran.outcomes.first() else { bail!("there is no analysis to run") };
     if outcome.counts.events == 0 {
         // That nothing was found in nothing must not look like success.
         let empty = anyhow::Error::from(TraceError::Empty);
@@ -82,55 +92,83 @@ pub(crate) fn check_one(
         .context(input.name));
     }
     watched.inputs.push(input.name.clone());
-    let published = if options.algorithm == Algorithm::Published { " (published)" } else { "" };
-    watched.analyses = options.analysis.0.iter().map(|name| format!("{}{published}", name.text())).collect();
+    let published = |name: &AnalysisName| {
+        let published = options.algorithm == Algorithm::Published && *name == AnalysisName::Velodrome;
+        if published { " (published)" } else { "" }
+    };
+    watched.analyses =
+        options.analysis.0.iter().map(|name| format!("{}{}", name.text(), published(name))).collect();
     watched.events += outcome.counts.events;
     watched.threads += outcome.counts.threads;
-    watched.notes.extend(notes(&input, &outcome));
+    watched.notes.extend(notes(&input, outcome, ran.left_out));
     if options.stats {
-        let counts = &outcome.counts;
-        crate::tell(&format!(
-            "{}: {} events, {} accesses, {} threads, {} locks",
-            input.name, counts.events, counts.accesses, counts.threads, counts.locks
-        ));
-        for Statistic { name, value } in statistics {
-            crate::tell(&format!("{}: velodrome: {name}: {value}", input.name));
-        }
+        tell_statistics(&input.name, outcome, &ran.statistics);
     }
-    let names =
-        Names { tables: input.source.tables(), stacks: &outcome.stacks, unit: input.source.unit(), sources };
-    Ok(resolve(&outcome.findings, names))
+    let mut findings = Vec::new();
+    for outcome in &ran.outcomes {
+        let tables = input.source.tables();
+        blocks.add(&outcome.regions, &outcome.findings, tables);
+        let names = Names { tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
+        findings.extend(resolve(&outcome.findings, names));
+    }
+    Ok(findings)
 }
 
-/// Chooses the analysis; from here on everything is compiled for it.
-fn analyse(
-    input: &mut Input,
-    options: &Options,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(Outcome, Vec<Statistic>)> {
-    match options.algorithm {
-        Algorithm::Keirin => drive(input, &Velodrome::new(Reach::default()), options, progress),
-        Algorithm::Published => {
-            let graph = GraphOptions { merge: !options.no_merge, collect: !options.no_gc };
-            drive(input, &Velodrome::new(Graph::new(graph)), options, progress)
-        }
-    }
+/// What the analyses said about one trace.
+struct Ran {
+    outcomes: Vec<Outcome>,
+    statistics: Vec<Statistic>,
+    left_out: LeftOut,
+    wants_blame: bool,
 }
 
-fn drive<A: Analysis>(
-    input: &mut Input,
-    analysis: &A,
-    options: &Options,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(Outcome, Vec<Statistic>)> {
+/// Runs analyses over the trace, in one pass.
+fn run_analyses(input: &mut Input, names: &[AnalysisName], options: &Options) -> Result<Ran> {
+    let mut progress = Progress::new(options.progress, "checking", input.bytes, Unit::Bytes);
+    let checkers = checkers(names, options);
     let replay_options = ReplayOptions { lenient: options.lenient };
-    let outcome = replay(&mut *input.source, analysis, replay_options, progress)?;
-    Ok((outcome, analysis.statistics()))
+    let mut passes: Vec<_> = checkers.iter().map(|checker| checker.start(replay_options)).collect();
+    let selection = selection(options)?;
+    let mut left_out = LeftOut::default();
+    let replayed = if selection.is_everything() {
+        replay_passes(&mut *input.source, &mut passes, |consumed| progress.at(consumed))
+    } else {
+        let mut select = Select::new(&mut *input.source, selection);
+        let replayed = replay_passes(&mut select, &mut passes, |consumed| progress.at(consumed));
+        left_out = select.left_out();
+        replayed
+    };
+    replayed.with_context(|| input.name.clone())?;
+    Ok(Ran {
+        outcomes: passes.into_iter().map(|pass| pass.finish()).collect(),
+        statistics: checkers.iter().flat_map(|checker| checker.statistics()).collect(),
+        wants_blame: checkers.iter().any(|checker| checker.wants_blame()),
+        left_out,
+    })
+}
+
+fn tell_statistics(name: &str, outcome: &Outcome, statistics: &[Statistic]) {
+    let counts = &outcome.counts;
+    crate::tell(&format!(
+        "{name}: {} events, {} accesses, {} threads, {} locks, {} re-entrant lock operations",
+        counts.events, counts.accesses, counts.threads, counts.locks, counts.reentrant
+    ));
+    for Statistic { analysis, name: what, value } in statistics {
+        crate::tell(&format!("{name}: {analysis}: {what}: {value}"));
+    }
 }
 
 /// What the reader of the report should know about the trace.
-fn notes(input: &Input, outcome: &Outcome) -> Vec<String> {
+fn notes(input: &Input, outcome: &Outcome, left_out: LeftOut) -> Vec<String> {
     let mut notes = Vec::new();
+    let filtered = [
+        (left_out.thread_local, "accesses of data of one thread so far"),
+        (left_out.read_only, "reads of data that is not written any more"),
+        (left_out.ignored, "accesses at ignored places"),
+    ];
+    for (count, what) in filtered.iter().filter(|(count, _)| *count > 0) {
+        notes.push(format!("{}: left out {count} {what}; findings may be missing", input.name));
+    }
     if let Some(loss) = input.source.loss() {
         notes.push(format!("{}: {loss}", input.name));
     }
@@ -180,6 +218,12 @@ fn read(path: &Path, kind: &str) -> Result<String> {
     input::read_small(path, kind, MAX_FILE_BYTES)
 }
 
+fn write_file(path: &Path, text: &str) -> Result<()> {
+    let mut out = Output::open(Some(path))?;
+    out.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    out.finish()
+}
+
 /// Applies the filters and writes the report.
 pub(crate) fn finish(
     mut findings: Vec<Finding>,
@@ -196,9 +240,7 @@ pub(crate) fn finish(
         watched.notes.extend(baseline.apply(&mut findings).into_iter().map(absent_note));
     }
     if let Some(path) = &options.write_baseline {
-        let mut out = Output::open(Some(path))?;
-        out.write_all(Baseline::of(&findings).to_text().as_bytes())?;
-        out.finish()?;
+        write_file(path, &Baseline::of(&findings).to_text())?;
     }
     arrange(&mut findings);
     if options.max_per_site > 0 {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Converts the trace with the given name.
 pub(crate) fn run(name: &Path, options: &Options) -> Result<Exit> {
-    let mut input = input::open(name, options.lenient)?;
+    let mut input = input::open(name, options.lenient, false)?;
     let progress = Progress::new(options.progress, "converting", input.bytes, Unit::Bytes);
     copy(&mut *input.source, options, progress).with_context(|| input.name.clone())?;
     if let Some(loss) = input.source.loss() {

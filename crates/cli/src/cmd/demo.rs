@@ -2,12 +2,12 @@
 
 use super::Exit;
 use super::check::{Filters, check_one, finish};
+use crate::atomic::Blocks;
 use crate::input::Input;
 use crate::options::Options;
 use crate::report::Watched;
 use crate::sources::Sources;
 use anyhow::Result;
-use keirin_core::trace::std_format;
 
 const PROGRAM: &str = include_str!("../demo/set.cpp");
 const TRACE: &str = include_str!("../demo/set.std");
@@ -16,10 +16,9 @@ const TRACE: &str = include_str!("../demo/set.std");
 pub(crate) fn run(options: &Options) -> Result<Exit> {
     let mut sources = Sources::none();
     sources.embed("set.cpp", PROGRAM);
-    let source = Box::new(std_format::Reader::new(TRACE.as_bytes()));
-    let input = Input { name: "the embedded trace of set.cpp".to_owned(), source, bytes: None };
+    let input = Input::embedded("the embedded trace of set.cpp", TRACE);
     let mut watched = Watched::default();
-    let findings = check_one(input, options, &sources, &mut watched)?;
+    let findings = check_one(input, options, &sources, &mut watched, &mut Blocks::default())?;
     finish(findings, watched, options, &Filters::default())?;
     Ok(Exit::Clean)
 }

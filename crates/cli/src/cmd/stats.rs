@@ -34,7 +34,7 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
 }
 
 fn figures(name: &Path, options: &Options) -> Result<String> {
-    let mut input = input::open(name, options.lenient)?;
+    let mut input = input::open(name, options.lenient, false)?;
     let mut progress = Progress::new(options.progress, "counting", input.bytes, Unit::Bytes);
     let mut figures = Figures::default();
     let mut batch = Batch::new();

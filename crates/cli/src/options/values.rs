@@ -99,11 +99,22 @@ impl Setting for Vec<PathBuf> {
     }
 }
 
+impl Setting for Vec<String> {
+    fn unset() -> Self {
+        Vec::new()
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        self.push(text.to_owned());
+        Ok(())
+    }
+}
+
 /// An option with a fixed set of values.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident: $first:ident = $first_text:literal $(, $variant:ident = $text:literal)*) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub(crate) enum $name {
             $first,
             $($variant,)*
@@ -153,7 +164,8 @@ macro_rules! choice {
 
 choice!(
     /// An analysis by name.
-    AnalysisName: Velodrome = "velodrome"
+    AnalysisName: Velodrome = "velodrome", Aerodrome = "aerodrome", Eraser = "eraser", Atomizer = "atomizer",
+        Empty = "empty"
 );
 choice!(
     /// Whose algorithms.

@@ -505,15 +505,21 @@ impl Analysis for AeroDrome {
         self.violation.get().is_some()
     }
 
+    fn wants_blame(&self) -> bool {
+        self.violation.get().is_some()
+    }
+
     fn end_of_run(&self, moment: Moment, _findings: &mut Findings) {
         AeroDrome::end_of_run(self, moment);
     }
 
     fn statistics(&self) -> Vec<Statistic> {
+        let statistic =
+            |name, value: &Slot<u64>| Statistic { analysis: "aerodrome", name, value: value.get() };
         vec![
-            Statistic { name: "transactions", value: self.transactions.get() },
-            Statistic { name: "records", value: self.records.get() },
-            Statistic { name: "joins of clocks", value: self.joins.get() },
+            statistic("transactions", &self.transactions),
+            statistic("records", &self.records),
+            statistic("joins of clocks", &self.joins),
         ]
     }
 }

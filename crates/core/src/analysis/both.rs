@@ -123,6 +123,10 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
         self.0.is_decided() && self.1.is_decided()
     }
 
+    fn wants_blame(&self) -> bool {
+        self.0.wants_blame() || self.1.wants_blame()
+    }
+
     fn end_of_run(&self, moment: Moment, findings: &mut Findings) {
         self.0.end_of_run(moment, findings);
         self.1.end_of_run(moment, findings);

@@ -42,6 +42,8 @@ pub struct AtomicOperation {
 /// A figure that an analysis tells about its own work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statistic {
+    /// The name of the analysis.
+    pub analysis: &'static str,
     /// What is counted, as a short phrase.
     pub name: &'static str,
     /// How many.
@@ -162,6 +164,11 @@ pub trait Analysis {
     /// The run is over; the last event was at `moment`.
     fn end_of_run(&self, moment: Moment, findings: &mut Findings) {
         let _ = (moment, findings);
+    }
+
+    /// True if a violation was noticed that only Velodrome, on the same run, can explain.
+    fn wants_blame(&self) -> bool {
+        false
     }
 
     /// Figures about the work done, for `--stats`.

@@ -415,10 +415,11 @@ impl Order for Graph {
     }
 
     fn statistics(&self) -> Vec<Statistic> {
+        let statistic = |name, value| Statistic { analysis: "velodrome", name, value };
         vec![
-            Statistic { name: "nodes allocated", value: self.allocated },
-            Statistic { name: "nodes alive at once, at most", value: self.most_alive },
-            Statistic { name: "operations merged", value: self.merged },
+            statistic("nodes allocated", self.allocated),
+            statistic("nodes alive at once, at most", self.most_alive),
+            statistic("operations merged", self.merged),
         ]
     }
 }

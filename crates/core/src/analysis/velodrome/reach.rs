@@ -336,10 +336,11 @@ impl Order for Reach {
     }
 
     fn statistics(&self) -> Vec<Statistic> {
+        let statistic = |name, value| Statistic { analysis: "velodrome", name, value };
         vec![
-            Statistic { name: "transactions", value: self.transactions },
-            Statistic { name: "transactions open at once, at most", value: self.most_open as u64 },
-            Statistic { name: "orders remembered at once, at most", value: self.most_entries as u64 },
+            statistic("transactions", self.transactions),
+            statistic("transactions open at once, at most", self.most_open as u64),
+            statistic("orders remembered at once, at most", self.most_entries as u64),
         ]
     }
 }
