@@ -167,7 +167,9 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 let total = size;
                 self.shadow.touch(addr, size, |cell, addr, size| {
                     let part = Part { kind, addr, size, whole: size == total };
-                    analysis.access(&at, &mut slot.state, cell, part, findings);
+                    if !analysis.nothing_to_do(&at, &slot.state, cell, part) {
+                        analysis.access(&at, &mut slot.state, cell, part, findings);
+                    }
                 });
                 Ok(())
             }
@@ -179,10 +181,23 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 let findings = &mut self.findings;
                 let operation = AtomicOperation { kind, order };
                 let total = u32::from(size);
+                let mut split = false;
                 self.shadow.touch(addr, total, |cell, addr, size| {
-                    let part = Part { kind: kind.access_kind(), addr, size, whole: size == total };
-                    analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    if size == total {
+                        let part = Part { kind: kind.access_kind(), addr, size, whole: true };
+                        analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    } else {
+                        split = true;
+                        analysis.before_atomic_parts(&at, &mut slot.state, cell, operation);
+                    }
                 });
+                if split {
+                    // The cells are the same ones now, for they are split already.
+                    self.shadow.touch(addr, total, |cell, addr, size| {
+                        let part = Part { kind: kind.access_kind(), addr, size, whole: false };
+                        analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    });
+                }
                 Ok(())
             }
             Op::Begin { region } => {

@@ -9,6 +9,7 @@
 
 mod both;
 pub mod empty;
+pub mod fasttrack;
 pub mod velodrome;
 
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
@@ -62,6 +63,14 @@ pub trait Analysis {
     /// What is kept for each lock, and for anything else that orders threads.
     type Sync: Default;
 
+    /// True only if [`Analysis::access`] would change nothing and tell nothing. The driver then need not call it; a
+    /// runtime may ask without holding the cell. By default there is always something to do.
+    #[inline]
+    fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        let _ = (at, thread, cell, part);
+        false
+    }
+
     /// A plain access touches a cell.
     fn access(
         &self,
@@ -71,6 +80,19 @@ pub trait Analysis {
         part: Part,
         findings: &mut Findings,
     );
+
+    /// An atomic operation is about to touch several cells; told for each of them before [`Analysis::atomic`] is told
+    /// for the first. By default it does nothing.
+    #[inline]
+    fn before_atomic_parts(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) {
+        let _ = (at, thread, cell, operation);
+    }
 
     /// An atomic operation touches a cell. By default it is like a plain access.
     #[inline]
