@@ -1,5 +1,6 @@
 //! The analyses against their definitions, and on the traces of `testdata/traces`.
 
+mod fasttrack;
 mod suite;
 mod support;
 mod velodrome;
