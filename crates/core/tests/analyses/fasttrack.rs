@@ -66,7 +66,7 @@ proptest! {
     #[test]
     fn atomics_follow_the_memory_model(choices in choices(10..80)) {
         let shape = Shape {
-            threads: 3, variables: 2, locks: 1, synchronization: false, overlapping: false, atomics: true,
+            threads: 3, variables: 24, locks: 1, synchronization: false, overlapping: false, atomics: true,
         };
         check(&build(shape, &choices))?;
     }
@@ -74,12 +74,11 @@ proptest! {
     #[test]
     fn overlapping_atomics_follow_the_memory_model(choices in choices(10..60)) {
         let shape = Shape {
-            threads: 3, variables: 1, locks: 1, synchronization: true, overlapping: true, atomics: true,
+            threads: 3, variables: 8, locks: 1, synchronization: true, overlapping: true, atomics: true,
         };
         check(&build(shape, &choices))?;
     }
 
-    /// A case has many more operations, so there are fewer cases.
     #[test]
     fn many_threads(shape in shapes_with_atomics(5..65), choices in choices(40..160)) {
         check(&build(shape, &choices))?;
