@@ -2,10 +2,14 @@
 //!
 //! A trace tells its own expectations in comments: `# expect velodrome: line 7 refutes add`, or `none`. The line is that
 //! of the first report. `refutes nothing` is a cycle that blames nobody. `# expect oracle: line 7` is for the definition
-//! of serializability; traces that use events which the oracle does not know leave it out.
+//! of serializability; traces that use events which the oracle does not know leave it out. `# expect fasttrack: line 7`
+//! is the later access of the first race; the definition of a race is held to the same line. Expectations that were
+//! added later stand behind the trace, so that its lines keep their numbers.
 
 use crate::support::oracle::Serializability;
+use crate::support::races::Races;
 use keirin_core::analysis::Analysis;
+use keirin_core::analysis::fasttrack::FastTrack;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -61,7 +65,11 @@ fn first_finding<A: Analysis>(source: &mut dyn Source, analysis: &A) -> String {
 }
 
 fn describe(finding: &RawFinding, source: &dyn Source) -> String {
-    let Evidence::Cycle(cycle) = &finding.evidence else { panic!("no cycle: {finding:?}") };
+    let cycle = match &finding.evidence {
+        Evidence::Cycle(cycle) => cycle,
+        Evidence::Race(_) => return format!("line {}", finding.steps[1].moment.position),
+        _ => panic!("an unexpected kind of finding: {finding:?}"),
+    };
     let line = finding.steps[cycle.edges.last().unwrap().to].moment.position;
     let mut refuted: Vec<String> =
         cycle.refuted.iter().map(|block| source.tables().region_name(block.region)).collect();
@@ -89,6 +97,21 @@ fn velodrome_says_what_each_trace_expects() {
                 assert_eq!(&found, expected, "{}: published, {merge} {collect}", case.name);
             }
         }
+    }
+}
+
+#[test]
+fn fasttrack_and_the_definition_of_a_race_say_what_each_trace_expects() {
+    for case in cases() {
+        let expected =
+            case.expected.get("fasttrack").unwrap_or_else(|| panic!("{}: no expectation", case.name));
+        assert_eq!(&first_finding(&mut text(&case), &FastTrack), expected, "{}", case.name);
+        let (lines, events): (Vec<u64>, Vec<Event>) = events(&mut text(&case)).into_iter().unzip();
+        let found = match Races::new(&events).first() {
+            Some(index) => format!("line {}", lines[index]),
+            None => "none".to_owned(),
+        };
+        assert_eq!(&found, expected, "{}: by definition", case.name);
     }
 }
 
