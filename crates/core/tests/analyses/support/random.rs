@@ -70,7 +70,7 @@ pub(crate) fn build(shape: Shape, choices: &[Choice]) -> Vec<Event> {
         if threads[thread as usize].joined {
             continue;
         }
-        let op = if shape.atomics && what % 3 == 0 && !threads[thread as usize].waiting {
+        let op = if shape.atomics && what.is_multiple_of(3) && !threads[thread as usize].waiting {
             choose_atomic(shape, &mut threads, thread, who, what, which)
         } else {
             choose(shape, &mut threads, thread, what, which, &mut regions)
@@ -137,7 +137,7 @@ fn choose_atomic(
         0..=174 => {
             let kind = KINDS[(mixed / 6 % 3) as usize];
             // Mostly flags that no plain access touches: what they publish is of interest, not how they race.
-            let addr = if mixed % 5 == 0 { addr } else { Addr(FLAGS + addr.0 % 16) };
+            let addr = if mixed.is_multiple_of(5) { addr } else { Addr(FLAGS + addr.0 % 16) };
             Some(Op::Atomic { kind, order, size: size as u8, addr })
         }
         175..=214 => Some(Op::Fence { order }),
