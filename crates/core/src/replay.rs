@@ -223,14 +223,13 @@ impl<'a, A: Analysis> Replay<'a, A> {
         let analysis = self.analysis;
         match at.op {
             Op::Acquire { lock: id, mode } => {
-                let lock = self.locks.entry(id.0).or_default();
+                let mut lock = self.locks.entry(id.0).or_default();
                 if let Some(holder) = lock.conflicting_holder(thread, mode) {
                     self.fault(position, Fault::LockHeld { lock: id, holder, thread })?;
                     // The release that must have come before is missing: it is made up.
-                    let lock = self.locks.entry(id.0).or_default();
+                    lock = self.locks.entry(id.0).or_default();
                     lock.forget_holders();
                 }
-                let lock = self.locks.entry(id.0).or_default();
                 if lock.acquire(thread, mode) {
                     let slot = self.threads.slot(thread);
                     analysis.acquire(at, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
