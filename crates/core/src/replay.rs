@@ -167,9 +167,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 let total = size;
                 self.shadow.touch(addr, size, |cell, addr, size| {
                     let part = Part { kind, addr, size, whole: size == total };
-                    if !analysis.nothing_to_do(&at, &slot.state, cell, part) {
-                        analysis.access(&at, &mut slot.state, cell, part, findings);
-                    }
+                    analysis.access(&at, &mut slot.state, cell, part, findings);
                 });
                 Ok(())
             }

@@ -63,8 +63,9 @@ pub trait Analysis {
     /// What is kept for each lock, and for anything else that orders threads.
     type Sync: Default;
 
-    /// True only if [`Analysis::access`] would change nothing and tell nothing. The driver then need not call it; a
-    /// runtime may ask without holding the cell. By default there is always something to do.
+    /// True only if [`Analysis::access`] would change nothing and tell nothing: then it need not be called. This is for a
+    /// runtime, which can ask without locking the cell. Offline nothing is gained by it, so [`crate::replay`] does not
+    /// ask. By default there is always something to do.
     #[inline]
     fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
         let _ = (at, thread, cell, part);

@@ -285,3 +285,36 @@ pub struct Sync {
     /// What the shared holders since then knew.
     pub(super) shared: Option<Box<Published>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(thread: u32, position: u64) -> Access {
+        Access { epoch: Epoch::new(ThreadId(thread), position), ..Access::default() }
+    }
+
+    #[test]
+    fn what_is_superseded_makes_room() {
+        let mut reads = PerThread::default();
+        // Each thread knows all that came before, as if it had been joined.
+        for thread in 0..1000 {
+            reads.insert(read(thread, u64::from(thread) + 1), |_| true);
+        }
+        assert_eq!(reads.0, [read(999, 1000)]);
+        reads.insert(read(5, 1001), |_| false);
+        reads.insert(read(999, 1002), |_| false);
+        assert_eq!(reads.0, [read(5, 1001), read(999, 1002)]);
+    }
+
+    #[test]
+    fn an_access_is_told_again_from_any_of_its_bytes() {
+        let first = Addr(0x7fff_ffff_fffa);
+        for (addr, size, byte) in [(first, 100, first.0 + 99), (first, 100, first.0), (Addr(0), 1, 0)] {
+            let op = Op::Access { kind: AccessKind::Write, size, addr };
+            let moment = Moment { position: 3, thread: ThreadId(2), site: SiteId(1), stack: StackId(7) };
+            let at = RawStep { moment, op };
+            assert_eq!(Access::new(&at).step(AccessKind::Write, Addr(byte)), at);
+        }
+    }
+}
