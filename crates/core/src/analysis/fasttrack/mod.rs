@@ -55,7 +55,7 @@
 //! 24 for each further concurrent read, 8 for each thread in each lock, thread and published atomic.
 //!
 //! **Who touches what.** All state belongs to the driver and is handed in exclusively; nothing is global.
-//! [`Analysis::nothing_to_do`] looks at four words of the cell and two of the thread, and changes nothing.
+//! [`Analysis::nothing_to_do`] looks at three words of the cell and one of the thread.
 
 mod state;
 
