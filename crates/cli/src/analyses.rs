@@ -8,6 +8,7 @@ use keirin_core::analysis::aerodrome::AeroDrome;
 use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::eraser::Eraser;
+use keirin_core::analysis::fasttrack::FastTrack;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -29,18 +30,25 @@ pub(crate) fn checkers(names: &[AnalysisName], options: &Options) -> Vec<Box<dyn
 
 /// Makes a checker of one or two analyses. Pairs come in the order of [`AnalysisName`].
 fn checker(names: &[AnalysisName]) -> Box<dyn Checker> {
-    use AnalysisName::{Aerodrome as A, Atomizer as Z, Empty as N, Eraser as E, Velodrome as V};
+    use AnalysisName::{
+        Aerodrome as A, Atomizer as Z, Empty as N, Eraser as E, FastTrack as F, Velodrome as V,
+    };
     let velodrome = || Velodrome::new(Reach::default());
     match names {
         [V] => Box::new(velodrome()),
         [A] => Box::new(AeroDrome::default()),
+        [F] => Box::new(FastTrack),
         [E] => Box::new(Eraser::default()),
         [Z] => Box::new(Atomizer::default()),
         [V, A] => Box::new((velodrome(), AeroDrome::default())),
+        [V, F] => Box::new((velodrome(), FastTrack)),
         [V, E] => Box::new((velodrome(), Eraser::default())),
         [V, Z] => Box::new((velodrome(), Atomizer::default())),
+        [A, F] => Box::new((AeroDrome::default(), FastTrack)),
         [A, E] => Box::new((AeroDrome::default(), Eraser::default())),
         [A, Z] => Box::new((AeroDrome::default(), Atomizer::default())),
+        [F, E] => Box::new((FastTrack, Eraser::default())),
+        [F, Z] => Box::new((FastTrack, Atomizer::default())),
         [E, Z] => Box::new((Eraser::default(), Atomizer::default())),
         // With another one, the empty analysis adds nothing.
         [other, N] => checker(&[*other]),

@@ -267,10 +267,23 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 let findings = &mut self.findings;
                 let operation = AtomicOperation { kind, order };
                 let total = u32::from(size);
+                let mut split = false;
                 self.shadow.touch(addr, total, |cell, addr, size| {
-                    let part = Part { kind: kind.access_kind(), addr, size, whole: size == total };
-                    analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    if size == total {
+                        let part = Part { kind: kind.access_kind(), addr, size, whole: true };
+                        analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    } else {
+                        split = true;
+                        analysis.before_atomic_parts(&at, &mut slot.state, cell, operation);
+                    }
                 });
+                if split {
+                    // The cells are the same ones now, for they are split already.
+                    self.shadow.touch(addr, total, |cell, addr, size| {
+                        let part = Part { kind: kind.access_kind(), addr, size, whole: false };
+                        analysis.atomic(&at, &mut slot.state, cell, part, operation, findings);
+                    });
+                }
                 Ok(())
             }
             Op::Begin { region } => {
@@ -300,14 +313,13 @@ impl<'a, A: Analysis> Replay<'a, A> {
         let analysis = self.analysis;
         match at.op {
             Op::Acquire { lock: id, mode } => {
-                let lock = self.locks.entry(id.0).or_default();
+                let mut lock = self.locks.entry(id.0).or_default();
                 if let Some(holder) = lock.conflicting_holder(thread, mode) {
                     self.fault(position, Fault::LockHeld { lock: id, holder, thread })?;
                     // The release that must have come before is missing: it is made up.
-                    let lock = self.locks.entry(id.0).or_default();
+                    lock = self.locks.entry(id.0).or_default();
                     lock.forget_holders();
                 }
-                let lock = self.locks.entry(id.0).or_default();
                 if !lock.acquire(thread, mode) {
                     self.counts.reentrant += 1;
                 } else {

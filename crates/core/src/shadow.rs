@@ -28,7 +28,9 @@ pub struct Shadow<C> {
     last: (u64, u32),
 }
 
+// Aligned, and in this order, so that a cell of 64 bytes is one line of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Page<C> {
     /// For each word the bytes that its first cell covers, as a mask; 0 if the word was never touched.
     shapes: [u8; PAGE_WORDS],

@@ -164,8 +164,8 @@ macro_rules! choice {
 
 choice!(
     /// An analysis by name.
-    AnalysisName: Velodrome = "velodrome", Aerodrome = "aerodrome", Eraser = "eraser", Atomizer = "atomizer",
-        Empty = "empty"
+    AnalysisName: Velodrome = "velodrome", Aerodrome = "aerodrome", FastTrack = "fasttrack", Eraser = "eraser",
+        Atomizer = "atomizer", Empty = "empty"
 );
 choice!(
     /// Whose algorithms.

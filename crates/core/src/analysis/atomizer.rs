@@ -238,6 +238,10 @@ impl Analysis for Atomizer {
     }
 
     fn statistics(&self) -> Vec<Statistic> {
-        vec![Statistic { analysis: "atomizer", name: "nodes of locksets", value: self.locksets.borrow().nodes() as u64 }]
+        vec![Statistic {
+            analysis: "atomizer",
+            name: "nodes of locksets",
+            value: self.locksets.borrow().nodes() as u64,
+        }]
     }
 }

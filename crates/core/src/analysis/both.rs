@@ -21,6 +21,12 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
     type Sync = (A::Sync, B::Sync);
 
     #[inline]
+    fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        self.0.nothing_to_do(at, &thread.0, &cell.0, part)
+            && self.1.nothing_to_do(at, &thread.1, &cell.1, part)
+    }
+
+    #[inline]
     fn access(
         &self,
         at: &RawStep,
@@ -30,6 +36,16 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
         findings: &mut Findings,
     ) {
         both!(self, access(at, thread, cell; part, findings));
+    }
+
+    fn before_atomic_parts(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) {
+        both!(self, before_atomic_parts(at, thread, cell; operation));
     }
 
     #[inline]

@@ -290,6 +290,10 @@ impl Analysis for Eraser {
     fn end(&self, _: &RawStep, _: &mut Held, _: &mut Findings) {}
 
     fn statistics(&self) -> Vec<Statistic> {
-        vec![Statistic { analysis: "eraser", name: "nodes of locksets", value: self.locksets.borrow().nodes() as u64 }]
+        vec![Statistic {
+            analysis: "eraser",
+            name: "nodes of locksets",
+            value: self.locksets.borrow().nodes() as u64,
+        }]
     }
 }

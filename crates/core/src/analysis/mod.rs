@@ -12,6 +12,7 @@ pub mod atomizer;
 mod both;
 pub mod empty;
 pub mod eraser;
+pub mod fasttrack;
 pub mod velodrome;
 
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
@@ -67,6 +68,15 @@ pub trait Analysis {
     /// What is kept for each lock, and for anything else that orders threads.
     type Sync: Default;
 
+    /// True only if [`Analysis::access`] would change nothing and tell nothing: then it need not be called. This is for a
+    /// runtime, which can ask without locking the cell. Offline nothing is gained by it, so [`crate::replay`] does not
+    /// ask. By default there is always something to do.
+    #[inline]
+    fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        let _ = (at, thread, cell, part);
+        false
+    }
+
     /// A plain access touches a cell.
     fn access(
         &self,
@@ -76,6 +86,19 @@ pub trait Analysis {
         part: Part,
         findings: &mut Findings,
     );
+
+    /// An atomic operation is about to touch several cells; told for each of them before [`Analysis::atomic`] is told
+    /// for the first. By default it does nothing.
+    #[inline]
+    fn before_atomic_parts(
+        &self,
+        at: &RawStep,
+        thread: &mut Self::Thread,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) {
+        let _ = (at, thread, cell, operation);
+    }
 
     /// An atomic operation touches a cell. By default it is like a plain access.
     #[inline]

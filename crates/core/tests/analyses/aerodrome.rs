@@ -38,7 +38,7 @@ proptest! {
     #[test]
     fn the_verdict_follows_the_definition_on_long_runs_of_three_threads(choices in choices(40..120)) {
         let shape =
-            Shape { threads: 3, variables: 3, locks: 2, synchronization: false, overlapping: false };
+            Shape { threads: 3, variables: 3, locks: 2, synchronization: false, overlapping: false, atomics: false };
         check(&build(shape, &choices))?;
     }
 

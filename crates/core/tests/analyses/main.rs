@@ -3,6 +3,7 @@
 mod aerodrome;
 mod atomizer;
 mod eraser;
+mod fasttrack;
 mod suite;
 mod support;
 mod velodrome;

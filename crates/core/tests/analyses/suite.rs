@@ -2,16 +2,20 @@
 //!
 //! A trace tells its own expectations in comments: `# expect velodrome: line 7 refutes add`, or `none`. The line is that
 //! of the first report. `refutes nothing` is a cycle that blames nobody. `# expect oracle: line 7` is for the definition
-//! of serializability; traces that use events which the oracle does not know leave it out.
+//! of serializability; traces that use events which the oracle does not know leave it out. `# expect fasttrack: line 7`
+//! is the later access of the first race; the definition of a race is held to the same line.
 //!
 //! `# expect eraser: line 7` is the access that left no common lock. `# expect atomizer: line 7 refutes add` is the operation
 //! that broke the reduction of the blocks. Expectations that are added later stand after the last event, so that the lines of
 //! the others stay as they are.
 
 use crate::support::oracle::Serializability;
+use crate::support::races::Races;
 use keirin_core::analysis::Analysis;
+use keirin_core::analysis::aerodrome::AeroDrome;
 use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::eraser::Eraser;
+use keirin_core::analysis::fasttrack::FastTrack;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -111,6 +115,16 @@ fn velodrome_says_what_each_trace_expects() {
 }
 
 #[test]
+fn aerodrome_has_velodromes_verdict() {
+    for case in cases() {
+        let analysis = AeroDrome::default();
+        replay(&mut text(&case), &analysis, ReplayOptions::default(), |_| {}).expect("a well-formed trace");
+        let expected = expected(&case, "velodrome") != "none";
+        assert_eq!(analysis.violation().is_some(), expected, "{}", case.name);
+    }
+}
+
+#[test]
 fn eraser_says_what_each_trace_expects() {
     for case in cases() {
         let found = first_finding(&mut text(&case), &Eraser::new());
@@ -123,6 +137,20 @@ fn atomizer_says_what_each_trace_expects() {
     for case in cases() {
         let found = first_finding(&mut text(&case), &Atomizer::new());
         assert_eq!(found, expected(&case, "atomizer"), "{}", case.name);
+    }
+}
+
+#[test]
+fn fasttrack_and_the_definition_of_a_race_say_what_each_trace_expects() {
+    for case in cases() {
+        let expected = expected(&case, "fasttrack");
+        assert_eq!(first_finding(&mut text(&case), &FastTrack), expected, "{}", case.name);
+        let (lines, events): (Vec<u64>, Vec<Event>) = events(&mut text(&case)).into_iter().unzip();
+        let found = match Races::new(&events).first() {
+            Some(index) => format!("line {}", lines[index]),
+            None => "none".to_owned(),
+        };
+        assert_eq!(found, expected, "{}: by definition", case.name);
     }
 }
 

@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn reach_follows_the_definition_on_long_runs_of_two_threads(choices in choices(60..160)) {
         let shape = crate::support::random::Shape {
-            threads: 2, variables: 2, locks: 1, synchronization: false, overlapping: false,
+            threads: 2, variables: 2, locks: 1, synchronization: false, overlapping: false, atomics: false,
         };
         check(Reach::default(), &build(shape, &choices), true)?;
     }

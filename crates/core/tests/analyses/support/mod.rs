@@ -2,4 +2,5 @@
 
 pub(crate) mod locking;
 pub(crate) mod oracle;
+pub(crate) mod races;
 pub(crate) mod random;

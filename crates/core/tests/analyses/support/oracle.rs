@@ -189,7 +189,7 @@ fn transactions(events: &[Event]) -> Vec<usize> {
 }
 
 /// A generation of a barrier gathers arrivals until somebody leaves.
-fn generations(events: &[Event]) -> Vec<Option<usize>> {
+pub(crate) fn generations(events: &[Event]) -> Vec<Option<usize>> {
     let mut number = 0;
     let mut left = false;
     let mut own: std::collections::BTreeMap<u32, usize> = Default::default();

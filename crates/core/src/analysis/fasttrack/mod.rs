@@ -1,0 +1,322 @@
+//! FastTrack: are there conflicting accesses that nothing orders?
+//!
+//! **Paper.** Flanagan, Freund: *FastTrack: Efficient and Precise Dynamic Race Detection*, PLDI 2009.
+//!
+//! Operation `a` *happens before* `b` if both are of one thread in this order, if `a` synchronizes with `b`, or by a
+//! chain of these. Two accesses conflict if they share a byte, one of them writes, and they are not both atomic. A *race*
+//! is a pair of conflicting accesses, neither of which happens before the other. `C` is the clock of the acting thread `t`:
+//! what it knows of each thread. An access is *known* if it is in `C`, or `t`'s own.
+//!
+//! | operation | races with | is remembered as |
+//! |---|---|---|
+//! | read `x` in the epoch of `t`'s last read or write of `x` | (atomic writes, see below) | |
+//! | read `x` | the last write, if not known | a read; those known are superseded |
+//! | write `x` in the epoch of the last write, nothing since | | |
+//! | write `x` | the last write and all reads that are not known | last write; all else is superseded |
+//! | acquire `m` | | `C` takes over what the last exclusive release of `m` published, and, if exclusive, all shared ones since |
+//! | release `m` | | publishes `C` (shared: beside other shared releases) |
+//! | fork `u` | | `u` starts with `C` |
+//! | join `u` | | `C` takes over the clock of `u` and all of `u` |
+//! | signal, receive | | `C` is added to the object's clock; `C` takes over the object's clock |
+//!
+//! Atomic operations (C++20, as far as happens-before goes; `F` is `C` at `t`'s last release fence):
+//!
+//! | operation | races with | changes |
+//! |---|---|---|
+//! | load | last plain write | acquire: `C` takes over what the cell publishes; else it waits for an acquire fence |
+//! | store | last plain write, plain reads | the cell publishes: release: `C`; else `F`; else nothing |
+//! | read-modify-write | last plain write, plain reads | as a load; then the cell publishes `C` or `F` *as well* |
+//! | plain read | also: atomic writes | |
+//! | plain write | also: all atomic operations | the cell publishes nothing |
+//! | acquire fence | | `C` takes over what waits |
+//! | release fence | | `F` := `C` |
+//!
+//! So a read-modify-write of any order continues a release sequence, and every other store ends it, whoever's it is.
+//! Consume is treated as acquire. Sequentially consistent operations and fences are acquire and release.
+//!
+//! **Promises.** Every report is a race. For each byte, a race is reported at the first operation with which there is
+//! one on this byte, the later access of the pair. Thus the first report of a run is exact, and a run without races gives
+//! none.
+//!
+//! **Deviations.**
+//! - A thread's time is the position of the operation in the trace, not a count of releases: both accesses of a race can be
+//!   shown exactly. Two operations of a thread are in one epoch if it published nothing between them.
+//! - A read in the epoch of the thread's own last write is not remembered: who races with one races with the other.
+//! - Concurrent reads are kept as a list of those that are not superseded, not as a clock for all threads, so that
+//!   threads that come and go leave nothing behind. The latest one stays in the cell.
+//! - Who knows the thread that published a clock, at that time, skips taking it over: the clock holds no news.
+//!
+//! **Misses.** Races of other schedules. After the first race on a byte, some of the later ones: what raced is superseded
+//! as if it were ordered, and of the accesses in one epoch the first is kept. Memory that is freed is forgotten, so that a
+//! free never races. Atomics are taken in the order of the trace: a load reads the last store before it.
+//!
+//! **Cost.** One comparison for a repeated access; constant time for nearly all others; time in the number of threads for
+//! synchronization that brings news, and for the first read of a thread among concurrent ones. 64 bytes for each cell,
+//! 24 for each further concurrent read, 8 for each thread in each lock, thread and published atomic.
+//!
+//! **Who touches what.** All state belongs to the driver and is handed in exclusively; nothing is global.
+//! [`Analysis::nothing_to_do`] looks at three words of the cell and one of the thread.
+
+mod state;
+
+pub use state::{Cell, Sync, Thread};
+
+use super::{Analysis, AtomicOperation, Part};
+use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
+use crate::finding::{Evidence, FindingKey, Findings, Race, RawFinding, RawStep, Rule, Verdict};
+use state::{Access, AtomicAccess, Dated, accessed, now};
+
+/// The analysis.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FastTrack;
+
+impl Cell {
+    /// Tells the races of an access with plain writes.
+    #[inline]
+    fn check_write(&self, at: &RawStep, thread: &Thread, byte: Addr, findings: &mut Findings) {
+        if !thread.knows(at.moment.thread, self.write.epoch) {
+            report(at, self.write.step(AccessKind::Write, byte), findings);
+        }
+    }
+
+    /// Tells the races of an access with plain reads.
+    #[inline]
+    fn check_reads(&self, at: &RawStep, thread: &Thread, byte: Addr, findings: &mut Findings) {
+        if !thread.knows(at.moment.thread, self.read.epoch) {
+            report(at, self.read.step(AccessKind::Read, byte), findings);
+        }
+        if let Some(reads) = &self.reads {
+            // The reader in the cell itself may be in the list with an earlier read.
+            let last = self.read.epoch.thread();
+            for read in reads.iter().filter(|read| read.epoch.thread() != last) {
+                if !thread.knows(at.moment.thread, read.epoch) {
+                    report(at, read.step(AccessKind::Read, byte), findings);
+                }
+            }
+        }
+    }
+
+    /// Tells the races of a plain access with atomic operations.
+    #[cold]
+    fn check_atomics(&self, at: &RawStep, thread: &Thread, kind: AccessKind, findings: &mut Findings) {
+        let Some(atomics) = &self.atomics else { return };
+        let reads = atomics.reads.iter().filter(|_| kind == AccessKind::Write);
+        for earlier in atomics.writes.iter().chain(reads) {
+            if !thread.knows(at.moment.thread, earlier.epoch()) {
+                report(at, earlier.step(), findings);
+            }
+        }
+    }
+
+    /// Remembers a plain read that is not in the current epoch of the last one or of the last write.
+    #[inline]
+    fn remember_read(&mut self, at: &RawStep, thread: &Thread) {
+        if !thread.knows(at.moment.thread, self.read.epoch) {
+            let superseded = |epoch| thread.knows(at.moment.thread, epoch);
+            self.reads.get_or_insert_default().insert(self.read, superseded);
+        }
+        self.read = Access::new(at);
+    }
+}
+
+/// The part of an atomic operation that reads.
+fn take_over(at: &RawStep, thread: &mut Thread, cell: &Cell, operation: AtomicOperation) {
+    let Some(atomics) = &cell.atomics else { return };
+    match operation.kind {
+        AtomicKind::Store => {}
+        _ if operation.order.acquires() => thread.take(at.moment.thread, &atomics.published),
+        _ => thread.take_later(at.moment.thread, &atomics.published),
+    }
+}
+
+/// The part of an atomic operation that writes.
+fn publish(at: &RawStep, thread: &mut Thread, published: &mut state::Published, operation: AtomicOperation) {
+    let continues = match operation.kind {
+        AtomicKind::Load => return,
+        AtomicKind::Store => false,
+        AtomicKind::ReadModifyWrite => true,
+    };
+    match (operation.order.releases(), thread.released()) {
+        (true, _) if continues => published.join(thread.give(now(at)), now(at)),
+        (true, _) => published.assign(thread.give(now(at)), now(at)),
+        (false, Some(fence)) if continues => published.join_published(fence),
+        (false, Some(fence)) => published.assign_published(fence),
+        (false, None) if continues => {}
+        (false, None) => published.clear(),
+    }
+}
+
+impl Analysis for FastTrack {
+    type Thread = Thread;
+    type Cell = Cell;
+    type Sync = Sync;
+
+    #[inline]
+    fn nothing_to_do(&self, at: &RawStep, thread: &Thread, cell: &Cell, part: Part) -> bool {
+        let now = now(at);
+        let wrote = thread.is_current(now, cell.write.epoch);
+        let again = match part.kind {
+            AccessKind::Read => wrote | thread.is_current(now, cell.read.epoch),
+            AccessKind::Write => wrote & cell.read.epoch.is_never(),
+        };
+        again & cell.atomics.is_none()
+    }
+
+    #[inline]
+    fn access(
+        &self,
+        at: &RawStep,
+        thread: &mut Thread,
+        cell: &mut Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) {
+        if cell.atomics.is_some() {
+            cell.check_atomics(at, thread, part.kind, findings);
+        }
+        let now = now(at);
+        let wrote = thread.is_current(now, cell.write.epoch);
+        match part.kind {
+            AccessKind::Read => {
+                if !wrote && !thread.is_current(now, cell.read.epoch) {
+                    cell.check_write(at, thread, part.addr, findings);
+                    cell.remember_read(at, thread);
+                }
+            }
+            AccessKind::Write => {
+                if !wrote {
+                    cell.check_write(at, thread, part.addr, findings);
+                }
+                cell.check_reads(at, thread, part.addr, findings);
+                if !wrote {
+                    cell.write = Access::new(at);
+                }
+                cell.read = Access::default();
+                cell.reads = None;
+                cell.atomics = None;
+            }
+        }
+    }
+
+    fn before_atomic_parts(
+        &self,
+        at: &RawStep,
+        thread: &mut Thread,
+        cell: &mut Cell,
+        operation: AtomicOperation,
+    ) {
+        // What the operation takes over from one byte comes before what it does to the others.
+        take_over(at, thread, cell, operation);
+    }
+
+    fn atomic(
+        &self,
+        at: &RawStep,
+        thread: &mut Thread,
+        cell: &mut Cell,
+        part: Part,
+        operation: AtomicOperation,
+        findings: &mut Findings,
+    ) {
+        take_over(at, thread, cell, operation);
+        cell.check_write(at, thread, part.addr, findings);
+        if part.kind == AccessKind::Write {
+            cell.check_reads(at, thread, part.addr, findings);
+        }
+        let atomics = cell.atomics.get_or_insert_default();
+        let same_kind = match part.kind {
+            AccessKind::Read => &mut atomics.reads,
+            AccessKind::Write => &mut atomics.writes,
+        };
+        same_kind.insert(AtomicAccess::new(at), |epoch| thread.knows(at.moment.thread, epoch));
+        publish(at, thread, &mut atomics.published, operation);
+    }
+
+    fn fence(&self, at: &RawStep, thread: &mut Thread, order: MemoryOrder, _findings: &mut Findings) {
+        if order.acquires() {
+            thread.acquire_fence();
+        }
+        if order.releases() {
+            thread.release_fence(now(at));
+        }
+    }
+
+    fn acquire(
+        &self,
+        at: &RawStep,
+        thread: &mut Thread,
+        lock: &mut Sync,
+        mode: LockMode,
+        _findings: &mut Findings,
+    ) {
+        thread.take(at.moment.thread, &lock.published);
+        if mode == LockMode::Exclusive
+            && let Some(shared) = &lock.shared
+        {
+            thread.take(at.moment.thread, shared);
+        }
+    }
+
+    fn release(
+        &self,
+        at: &RawStep,
+        thread: &mut Thread,
+        lock: &mut Sync,
+        mode: LockMode,
+        _findings: &mut Findings,
+    ) {
+        let clock = thread.give(now(at));
+        match mode {
+            LockMode::Exclusive => {
+                lock.published.assign(clock, now(at));
+                lock.shared = None;
+            }
+            LockMode::Shared => lock.shared.get_or_insert_default().join(clock, now(at)),
+        }
+    }
+
+    fn signal(&self, at: &RawStep, thread: &mut Thread, sync: &mut Sync, _findings: &mut Findings) {
+        sync.published.join(thread.give(now(at)), now(at));
+    }
+
+    fn receive(&self, at: &RawStep, thread: &mut Thread, sync: &mut Sync, _findings: &mut Findings) {
+        thread.take(at.moment.thread, &sync.published);
+    }
+
+    fn fork(&self, at: &RawStep, thread: &mut Thread, child: &mut Thread, _findings: &mut Findings) {
+        child.start(thread.give(now(at)), now(at));
+    }
+
+    fn join(&self, at: &RawStep, thread: &mut Thread, child: &mut Thread, _findings: &mut Findings) {
+        if let crate::event::Op::Join { child: id } = at.op {
+            thread.take_all(id, child);
+        }
+    }
+
+    fn begin(&self, _: &RawStep, _: &mut Thread, _: RegionId, _: &mut Findings) {}
+
+    fn end(&self, _: &RawStep, _: &mut Thread, _: &mut Findings) {}
+}
+
+/// Tells the race of the current access with an earlier one.
+#[cold]
+fn report(at: &RawStep, earlier: RawStep, findings: &mut Findings) {
+    let sites = vec![earlier.moment.site, at.moment.site];
+    let key = FindingKey { rule: Rule::DataRace, regions: Vec::new(), sites };
+    findings.add(key, at.moment, || RawFinding {
+        rule: Rule::DataRace,
+        verdict: Verdict::Observed,
+        steps: vec![earlier, *at],
+        evidence: Evidence::Race(overlap(earlier, *at)),
+        count: 1,
+    });
+}
+
+/// The bytes that two accesses share.
+fn overlap(earlier: RawStep, later: RawStep) -> Race {
+    let ((first, size), (other_first, other_size)) = (accessed(earlier.op), accessed(later.op));
+    let last = |addr: Addr, size: u32| addr.0.saturating_add(u64::from(size.max(1)) - 1);
+    let addr = first.max(other_first);
+    let end = last(first, size).min(last(other_first, other_size));
+    Race { addr, size: u32::try_from(end.saturating_sub(addr.0) + 1).unwrap_or(u32::MAX) }
+}

@@ -1,0 +1,320 @@
+//! What FastTrack keeps for threads, memory and locks.
+
+use crate::clock::{Epoch, VectorClock};
+use crate::event::{AccessKind, Addr, Op, SiteId, StackId, ThreadId};
+use crate::finding::{Moment, RawStep};
+
+/// Something that a thread did at a time.
+pub(super) trait Dated: Copy {
+    fn epoch(&self) -> Epoch;
+}
+
+/// A plain access. Whether it reads or writes is known from where it is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Access {
+    pub(super) epoch: Epoch,
+    site: SiteId,
+    stack: StackId,
+    /// The low half of the address of the first byte. The other half follows from any byte of the access.
+    address: u32,
+    size: u32,
+}
+
+impl Access {
+    #[inline]
+    pub(super) fn new(at: &RawStep) -> Self {
+        let (addr, size) = accessed(at.op);
+        let Moment { site, stack, .. } = at.moment;
+        Self { epoch: now(at), site, stack, address: addr.0 as u32, size }
+    }
+
+    /// The access again, from one of its bytes.
+    pub(super) fn step(&self, kind: AccessKind, byte: Addr) -> RawStep {
+        let inside = (byte.0 as u32).wrapping_sub(self.address);
+        let addr = Addr(byte.0.wrapping_sub(u64::from(inside)));
+        let op = Op::Access { kind, size: self.size, addr };
+        RawStep { moment: moment(self.epoch, self.site, self.stack), op }
+    }
+}
+
+impl Dated for Access {
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
+/// An atomic operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AtomicAccess {
+    epoch: Epoch,
+    site: SiteId,
+    stack: StackId,
+    op: Op,
+}
+
+impl AtomicAccess {
+    pub(super) fn new(at: &RawStep) -> Self {
+        let Moment { site, stack, .. } = at.moment;
+        Self { epoch: now(at), site, stack, op: at.op }
+    }
+
+    pub(super) fn step(&self) -> RawStep {
+        RawStep { moment: moment(self.epoch, self.site, self.stack), op: self.op }
+    }
+}
+
+impl Dated for AtomicAccess {
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
+/// The epoch of the operation that happens.
+#[inline]
+pub(super) fn now(at: &RawStep) -> Epoch {
+    Epoch::new(at.moment.thread, at.moment.position)
+}
+
+/// The bytes of an access of either kind.
+#[inline]
+pub(super) fn accessed(op: Op) -> (Addr, u32) {
+    match op {
+        Op::Access { size, addr, .. } => (addr, size),
+        Op::Atomic { size, addr, .. } => (addr, u32::from(size)),
+        _ => (Addr(0), 0),
+    }
+}
+
+fn moment(epoch: Epoch, site: SiteId, stack: StackId) -> Moment {
+    Moment { position: epoch.time(), thread: epoch.thread(), site, stack }
+}
+
+/// At most one operation of each thread, sorted by thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct PerThread<D>(Vec<D>);
+
+impl<D> Default for PerThread<D> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<D: Dated> PerThread<D> {
+    /// Puts an operation in the place of an earlier one of the same thread. If there is none, those that are superseded
+    /// make room, so that the list does not grow with the threads that come and go.
+    pub(super) fn insert(&mut self, new: D, superseded: impl Fn(Epoch) -> bool) {
+        let place = |list: &[D]| list.binary_search_by_key(&new.epoch().thread(), |old| old.epoch().thread());
+        match place(&self.0) {
+            Ok(index) => self.0[index] = new,
+            Err(_) => {
+                self.0.retain(|old| !superseded(old.epoch()));
+                let index = place(&self.0).unwrap_or_else(|index| index);
+                self.0.insert(index, new);
+            }
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &D> {
+        self.0.iter()
+    }
+}
+
+/// A clock that was given away, for others to take over.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Published {
+    clock: VectorClock,
+    /// If the clock is that of one thread at one time: which. Who knows this epoch knows the whole clock, because a
+    /// thread's own time is never given away without all else that it knows.
+    by: Epoch,
+}
+
+impl Published {
+    /// Replaces what was published.
+    pub(super) fn assign(&mut self, clock: &VectorClock, by: Epoch) {
+        self.clock.assign(clock);
+        self.clock.set(by.thread(), by.time());
+        self.by = by;
+    }
+
+    /// Adds to what was published.
+    pub(super) fn join(&mut self, clock: &VectorClock, by: Epoch) {
+        let all_known = if self.by.is_never() {
+            self.clock.is_empty()
+        } else {
+            self.by.thread() == by.thread() || clock.includes(self.by)
+        };
+        if all_known {
+            self.assign(clock, by);
+        } else {
+            self.clock.join(clock);
+            self.clock.set(by.thread(), by.time());
+            self.by = Epoch::default();
+        }
+    }
+
+    pub(super) fn join_published(&mut self, other: &Published) {
+        self.clock.join(&other.clock);
+        self.by = Epoch::default();
+    }
+
+    pub(super) fn assign_published(&mut self, other: &Published) {
+        self.clock.assign(&other.clock);
+        self.by = other.by;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.clock.clear();
+        self.by = Epoch::default();
+    }
+}
+
+/// What is kept for a thread.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thread {
+    /// When the thread last gave its clock away. What it did later nobody else knows.
+    published: u64,
+    /// What the thread knows of others. (Its own entry means nothing.)
+    clock: VectorClock,
+    /// Rarely used: a thread that never has a fence, and no relaxed load of what was released, has none.
+    fences: Option<Box<Fences>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Fences {
+    /// What the thread knew at its last release fence.
+    released: Published,
+    /// What loads have seen that did not acquire: it waits for an acquire fence.
+    pending: VectorClock,
+}
+
+impl Thread {
+    /// True if an operation was done by this thread after it last gave its clock away: in its current epoch, in the
+    /// words of the paper.
+    #[inline]
+    pub(super) fn is_current(&self, now: Epoch, epoch: Epoch) -> bool {
+        now.is_same_thread_within(epoch, self.published)
+    }
+
+    /// True if an operation comes before what the thread does now.
+    #[inline]
+    pub(super) fn knows(&self, me: ThreadId, epoch: Epoch) -> bool {
+        // Without a branch: whose the last access was is hard to predict.
+        (epoch.thread() == me) | self.clock.includes(epoch)
+    }
+
+    /// What is done from now on is unknown to those who take over the clock that is given away now.
+    pub(super) fn give(&mut self, now: Epoch) -> &VectorClock {
+        self.published = now.time();
+        &self.clock
+    }
+
+    pub(super) fn take(&mut self, me: ThreadId, from: &Published) {
+        if from.by.is_never() || !self.knows(me, from.by) {
+            self.clock.join(&from.clock);
+        }
+    }
+
+    /// Remembers a published clock for an acquire fence.
+    pub(super) fn take_later(&mut self, me: ThreadId, from: &Published) {
+        if !from.clock.is_empty() && (from.by.is_never() || !self.knows(me, from.by)) {
+            self.fences.get_or_insert_default().pending.join(&from.clock);
+        }
+    }
+
+    pub(super) fn acquire_fence(&mut self) {
+        if let Some(fences) = &mut self.fences {
+            self.clock.join(&fences.pending);
+            fences.pending.clear();
+        }
+    }
+
+    pub(super) fn release_fence(&mut self, now: Epoch) {
+        self.published = now.time();
+        self.fences.get_or_insert_default().released.assign(&self.clock, now);
+    }
+
+    /// What the last release fence gave away, if there was one.
+    pub(super) fn released(&self) -> Option<&Published> {
+        self.fences.as_ref().map(|fences| &fences.released).filter(|released| !released.by.is_never())
+    }
+
+    /// The first thing that a forked thread knows.
+    pub(super) fn start(&mut self, parent: &VectorClock, fork: Epoch) {
+        self.clock.join(parent);
+        self.clock.set(fork.thread(), fork.time());
+    }
+
+    /// Takes over all that a finished thread did and knew.
+    pub(super) fn take_all(&mut self, child: ThreadId, state: &Thread) {
+        self.clock.join(&state.clock);
+        self.clock.set(child, VectorClock::ALL);
+    }
+}
+
+/// What is kept for a piece of memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cell {
+    /// The last plain write.
+    pub(super) write: Access,
+    /// The last plain read since, unless it is the writer's own in the same epoch.
+    pub(super) read: Access,
+    /// Further plain reads, by other threads, if reads were not ordered.
+    #[allow(clippy::box_collection)] // a vector of its own would be two words more
+    pub(super) reads: Option<Box<PerThread<Access>>>,
+    /// Atomic operations since the last plain write.
+    pub(super) atomics: Option<Box<Atomics>>,
+}
+
+// One line of the cache.
+const _: () = assert!(size_of::<Cell>() == 64);
+
+/// What is kept for a piece of memory that is used by atomic operations.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Atomics {
+    pub(super) writes: PerThread<AtomicAccess>,
+    pub(super) reads: PerThread<AtomicAccess>,
+    /// What one who reads the current value takes over.
+    pub(super) published: Published,
+}
+
+/// What is kept for a lock or another object that orders threads.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sync {
+    /// What the last exclusive holder knew, or what all signals told.
+    pub(super) published: Published,
+    /// What the shared holders since then knew.
+    pub(super) shared: Option<Box<Published>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(thread: u32, position: u64) -> Access {
+        Access { epoch: Epoch::new(ThreadId(thread), position), ..Access::default() }
+    }
+
+    #[test]
+    fn what_is_superseded_makes_room() {
+        let mut reads = PerThread::default();
+        // Each thread knows all that came before, as if it had been joined.
+        for thread in 0..1000 {
+            reads.insert(read(thread, u64::from(thread) + 1), |_| true);
+        }
+        assert_eq!(reads.0, [read(999, 1000)]);
+        reads.insert(read(5, 1001), |_| false);
+        reads.insert(read(999, 1002), |_| false);
+        assert_eq!(reads.0, [read(5, 1001), read(999, 1002)]);
+    }
+
+    #[test]
+    fn an_access_is_told_again_from_any_of_its_bytes() {
+        let first = Addr(0x7fff_ffff_fffa);
+        for (addr, size, byte) in [(first, 100, first.0 + 99), (first, 100, first.0), (Addr(0), 1, 0)] {
+            let op = Op::Access { kind: AccessKind::Write, size, addr };
+            let moment = Moment { position: 3, thread: ThreadId(2), site: SiteId(1), stack: StackId(7) };
+            let at = RawStep { moment, op };
+            assert_eq!(Access::new(&at).step(AccessKind::Write, Addr(byte)), at);
+        }
+    }
+}
