@@ -13,7 +13,8 @@
 //! | end of `m` | what `m` knows is passed on to every transaction that knows `m`; an open one that `m` knows, and that knows `m`, is a violation |
 //! | end of the run | the open transactions are ended, one after the other |
 //!
-//! **Shape.** A clock is not copied into the locations but shared: a [`Record`] is the clock of one transaction, or of a
+//! **Shape.** Only what is known of open transactions can matter, so a clock is a short list of those, whatever the number
+//! of threads. It is not copied into the locations but shared: a [`Record`] is the clock of one transaction, or of a
 //! stretch of operations outside any, and cells refer to records. A record that knows no open transaction can never be
 //! part of a violation any more, whatever comes, and is forgotten; nearly all are at once. Each open transaction keeps a
 //! list of the records that know it, for its end; the list is swept of forgotten ones whenever it has doubled, so a
@@ -27,7 +28,7 @@
 //! and share a record until the clock of their thread changes.
 //!
 //! **Cost.** An operation whose predecessor is forgotten costs a comparison. Otherwise a join, linear in the number of
-//! threads; each record is joined once in each state of its clock by each thread.
+//! open transactions that are known; each record is joined once in each state of its clock by each thread.
 //!
 //! **Who touches what.** Cells and locks belong to the driver. Records are shared between cells and are touched only
 //! from within a call of this analysis. Records are not shared between threads of the checker: offline use only.
@@ -67,7 +68,8 @@ const NOT_OPEN: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Record {
     owner: ThreadId,
-    clock: RefCell<Vec<u64>>,
+    /// The open transactions that come before, by thread and number. (Some have ended meanwhile; they do no harm.)
+    clock: RefCell<Vec<(ThreadId, u64)>>,
     /// How many open transactions this one knows, itself included. At zero it can be forgotten.
     knows_open: Slot<u32>,
     /// Grows whenever the clock does.
@@ -80,7 +82,8 @@ pub struct Record {
 
 impl Record {
     fn time_of(&self, thread: ThreadId) -> u64 {
-        self.clock.borrow().get(thread.index()).copied().unwrap_or(0)
+        let clock = self.clock.borrow();
+        clock.iter().find(|(known, _)| *known == thread).map_or(0, |(_, number)| *number)
     }
 
     fn is_live(&self) -> bool {
@@ -189,11 +192,12 @@ impl AeroDrome {
         self.open.borrow().get(thread.index()).map_or(NOT_OPEN, |open| open.number)
     }
 
-    fn new_record(&self, owner: ThreadId, clock: Vec<u64>, open: bool) -> Rc<Record> {
+    /// A record that knows nothing yet.
+    fn new_record(&self, owner: ThreadId, open: bool) -> Rc<Record> {
         self.records.set(self.records.get() + 1);
         Rc::new(Record {
             owner,
-            clock: RefCell::new(clock),
+            clock: RefCell::default(),
             knows_open: Slot::new(0),
             version: Slot::new(0),
             number: self.records.get(),
@@ -201,13 +205,10 @@ impl AeroDrome {
         })
     }
 
-    /// A record has come to know a number of a thread.
-    fn learn(&self, record: &Rc<Record>, thread: usize, before: u64, now: u64) {
+    /// A record has come to know the open transaction of a thread.
+    fn register(&self, record: &Rc<Record>, thread: ThreadId) {
         let mut open = self.open.borrow_mut();
-        let Some(open) = open.get_mut(thread) else { return };
-        if open.number == NOT_OPEN || now < open.number || before >= open.number {
-            return;
-        }
+        let open = &mut open[thread.index()];
         if open.known_by.len() >= open.sweep_at {
             open.known_by.retain(|known| known.strong_count() > 0);
             open.sweep_at = (open.known_by.len() * 2).max(16);
@@ -216,41 +217,44 @@ impl AeroDrome {
         open.known_by.push(Rc::downgrade(record));
     }
 
-    /// Adds what `from` knows to a record. True if that was news.
+    /// Adds what `from` knows of open transactions to a record. True if that was news.
     fn join(&self, into: &Rc<Record>, from: &Record) -> bool {
         self.joins.set(self.joins.get() + 1);
-        let source = from.clock.borrow();
-        let mut news = Vec::new();
-        {
-            let mut clock = into.clock.borrow_mut();
-            if clock.len() < source.len() {
-                clock.resize(source.len(), 0);
-            }
-            for (thread, (mine, theirs)) in clock.iter_mut().zip(source.iter()).enumerate() {
-                if *theirs > *mine {
-                    news.push((thread, *mine, *theirs));
-                    *mine = *theirs;
-                }
+        let mut news = false;
+        for &(thread, number) in from.clock.borrow().iter() {
+            // What has ended meanwhile can be forgotten.
+            if number == self.open_number(thread) {
+                news |= self.learn(into, thread, number);
             }
         }
-        for &(thread, before, now) in &news {
-            self.learn(into, thread, before, now);
-        }
-        if !news.is_empty() {
+        if news {
             into.version.set(into.version.get() + 1);
         }
-        !news.is_empty()
+        news
+    }
+
+    /// Adds one open transaction to what a record knows. True if that was news.
+    fn learn(&self, record: &Rc<Record>, thread: ThreadId, number: u64) -> bool {
+        let mut clock = record.clock.borrow_mut();
+        match clock.iter_mut().find(|(known, _)| *known == thread) {
+            Some((_, known)) if *known == number => return false,
+            Some((_, known)) => *known = number,
+            None => clock.push((thread, number)),
+        }
+        drop(clock);
+        self.register(record, thread);
+        true
     }
 
     /// The record that stands for the thread's present; made when the thread does its first operation.
     fn current<'a>(&self, at: &RawStep, thread: &'a mut Thread) -> &'a Rc<Record> {
         if thread.current.is_none() {
-            thread.current = Some(self.new_record(at.moment.thread, Vec::new(), false));
+            thread.current = Some(self.new_record(at.moment.thread, false));
         }
         if let Some(fork) = thread.fork.take() {
             self.after(at, thread, &fork);
         }
-        thread.current.get_or_insert_with(|| self.new_record(at.moment.thread, Vec::new(), false))
+        thread.current.get_or_insert_with(|| self.new_record(at.moment.thread, false))
     }
 
     /// The operation comes after a record.
@@ -279,12 +283,12 @@ impl AeroDrome {
             return;
         }
         // Earlier operations outside any transaction keep the clock that they had.
-        let knows_more = {
-            let (mine, theirs) = (current.clock.borrow(), record.clock.borrow());
-            theirs.iter().enumerate().any(|(index, time)| *time > mine.get(index).copied().unwrap_or(0))
-        };
+        let knows_more =
+            record.clock.borrow().iter().any(|&(thread, number)| {
+                number == self.open_number(thread) && current.time_of(thread) != number
+            });
         if knows_more {
-            let next = self.new_record(id, Vec::new(), false);
+            let next = self.new_record(id, false);
             self.join(&next, current);
             self.join(&next, record);
             thread.current = Some(next);
@@ -302,7 +306,7 @@ impl AeroDrome {
     fn start_part(&self, at: &RawStep, thread: &mut Thread) {
         if thread.parts_at != at.moment.position {
             let before = self.current(at, thread).clone();
-            let record = self.new_record(at.moment.thread, Vec::new(), false);
+            let record = self.new_record(at.moment.thread, false);
             self.join(&record, &before);
             thread.current = Some(record);
             thread.parts_at = at.moment.position;
@@ -480,15 +484,9 @@ impl Analysis for AeroDrome {
             }
             open[id.index()].number = thread.number;
         }
-        let record = self.new_record(id, Vec::new(), true);
+        let record = self.new_record(id, true);
         self.join(&record, &before);
-        let mut clock = record.clock.borrow_mut();
-        if clock.len() <= id.index() {
-            clock.resize(id.index() + 1, 0);
-        }
-        let old = std::mem::replace(&mut clock[id.index()], thread.number);
-        drop(clock);
-        self.learn(&record, id.index(), old, thread.number);
+        self.learn(&record, id, thread.number);
         thread.current = Some(record);
     }
 
