@@ -10,13 +10,13 @@ mod threads;
 pub use faults::{Fault, Repairs};
 
 use crate::analysis::{Analysis, AtomicOperation, Part, Statistic};
-use crate::event::{BarrierId, Event, Op, RegionId, StackId};
+use crate::event::{BarrierId, Event, LockId, Op, RegionId, StackId};
 use crate::finding::{Findings, Moment, RawFinding, RawStep};
 use crate::shadow::Shadow;
 use crate::stack::{Frame, Stacks};
 use crate::trace::{Batch, Source, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
-use threads::{Barrier, Lock, ThreadSlot, Threads};
+use threads::{Barrier, Locks, ThreadSlot, Threads};
 
 /// How a run is replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -163,7 +163,7 @@ pub struct Replay<'a, A: Analysis> {
     incomplete_from: u64,
     threads: Threads<A::Thread>,
     shadow: Shadow<A::Cell>,
-    locks: FxHashMap<u32, Lock<A::Sync>>,
+    locks: Locks<A::Sync>,
     conditions: FxHashMap<u32, A::Sync>,
     tokens: FxHashMap<u64, A::Sync>,
     barriers: FxHashMap<BarrierId, Barrier<A::Sync>>,
@@ -188,7 +188,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             incomplete_from: u64::MAX,
             threads: Threads::default(),
             shadow: Shadow::new(),
-            locks: FxHashMap::default(),
+            locks: Locks::default(),
             conditions: FxHashMap::default(),
             tokens: FxHashMap::default(),
             barriers: FxHashMap::default(),
@@ -213,7 +213,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
         let mut regions: Vec<RegionId> = self.regions.into_iter().collect();
         regions.sort_unstable();
         self.counts.threads = self.threads.known();
-        self.counts.locks = self.locks.len() as u64;
+        self.counts.locks = self.locks.used();
         Outcome {
             findings: self.findings.into_list(),
             stacks: self.stacks,
@@ -313,13 +313,11 @@ impl<'a, A: Analysis> Replay<'a, A> {
         let analysis = self.analysis;
         match at.op {
             Op::Acquire { lock: id, mode } => {
-                let mut lock = self.locks.entry(id.0).or_default();
-                if let Some(holder) = lock.conflicting_holder(thread, mode) {
+                if let Some(holder) = self.locks.get(id).conflicting_holder(thread, mode) {
                     self.fault(position, Fault::LockHeld { lock: id, holder, thread })?;
-                    // The release that must have come before is missing: it is made up.
-                    lock = self.locks.entry(id.0).or_default();
-                    lock.forget_holders();
+                    self.make_up_releases(at, id);
                 }
+                let lock = self.locks.get(id);
                 if !lock.acquire(thread, mode) {
                     self.counts.reentrant += 1;
                 } else {
@@ -329,7 +327,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 Ok(())
             }
             Op::Release { lock: id, mode } => {
-                let lock = self.locks.entry(id.0).or_default();
+                let lock = self.locks.get(id);
                 match lock.release(thread, mode) {
                     Some(true) => {
                         let slot = self.threads.slot(thread);
@@ -344,6 +342,18 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 }
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The releases that must have come before an acquire are missing from the trace.
+    #[cold]
+    fn make_up_releases(&mut self, at: &RawStep, id: LockId) {
+        let lock = self.locks.get(id);
+        for (thread, mode) in lock.take_holders() {
+            let moment = Moment { thread, ..at.moment };
+            let release = RawStep { moment, op: Op::Release { lock: id, mode } };
+            let slot = self.threads.slot(thread);
+            self.analysis.release(&release, &mut slot.state, &mut lock.sync, mode, &mut self.findings);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use crate::clock::MAX_THREADS;
-use crate::event::{LockMode, StackId, ThreadId};
+use crate::event::{LockId, LockMode, StackId, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// How far a thread is.
@@ -126,6 +126,7 @@ impl<T: Default> Threads<T> {
 #[derive(Debug, Default)]
 pub(super) struct Lock<S> {
     pub(super) sync: S,
+    used: bool,
     /// Who holds it exclusively, and how often.
     owner: Option<(ThreadId, u32)>,
     /// Who holds it in shared mode, and how often.
@@ -140,13 +141,16 @@ impl<S> Lock<S> {
         owner.or_else(|| if mode == LockMode::Exclusive { sharer() } else { None })
     }
 
-    pub(super) fn forget_holders(&mut self) {
-        self.owner = None;
-        self.sharers.clear();
+    /// Nobody holds the lock any more; gives who did.
+    pub(super) fn take_holders(&mut self) -> Vec<(ThreadId, LockMode)> {
+        let owner = self.owner.take().map(|(owner, _)| (owner, LockMode::Exclusive));
+        let sharers = self.sharers.drain(..).map(|(sharer, _)| (sharer, LockMode::Shared));
+        owner.into_iter().chain(sharers).collect()
     }
 
     /// True if the thread did not hold the lock in this mode before.
     pub(super) fn acquire(&mut self, thread: ThreadId, mode: LockMode) -> bool {
+        self.used = true;
         match mode {
             LockMode::Exclusive => {
                 let depth = self.owner.map_or(0, |(_, depth)| depth);
@@ -188,6 +192,42 @@ impl<S> Lock<S> {
                 Some(last)
             }
         }
+    }
+}
+
+/// All locks, by id. Ids are small numbers in most traces, so most locks are found without hashing.
+#[derive(Debug)]
+pub(super) struct Locks<S> {
+    near: Vec<Lock<S>>,
+    far: FxHashMap<LockId, Lock<S>>,
+}
+
+impl<S> Default for Locks<S> {
+    fn default() -> Self {
+        Self { near: Vec::new(), far: FxHashMap::default() }
+    }
+}
+
+impl<S: Default> Locks<S> {
+    /// Ids below this are found by index.
+    const NEAR: usize = 1 << 16;
+
+    #[inline]
+    pub(super) fn get(&mut self, id: LockId) -> &mut Lock<S> {
+        if id.index() < self.near.len() { &mut self.near[id.index()] } else { self.get_new(id) }
+    }
+
+    fn get_new(&mut self, id: LockId) -> &mut Lock<S> {
+        if id.index() >= Self::NEAR {
+            return self.far.entry(id).or_default();
+        }
+        self.near.resize_with(id.index() + 1, Lock::default);
+        &mut self.near[id.index()]
+    }
+
+    /// How many were used.
+    pub(super) fn used(&self) -> u64 {
+        self.near.iter().chain(self.far.values()).filter(|lock| lock.used).count() as u64
     }
 }
 

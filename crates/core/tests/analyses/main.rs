@@ -4,6 +4,7 @@ mod aerodrome;
 mod atomizer;
 mod eraser;
 mod fasttrack;
+mod lenient;
 mod suite;
 mod support;
 mod velodrome;
