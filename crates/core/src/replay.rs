@@ -139,7 +139,10 @@ impl<A: Analysis> Pass for Replay<'_, A> {
         self.incomplete_from = incomplete_from;
         for (first, events) in batch.runs() {
             for (position, event) in (first..).zip(events) {
-                self.event(position, event).map_err(|fault| (position, fault))?;
+                self.step(position, event).map_err(|fault| (position, fault))?;
+            }
+            if let Some(event) = events.last() {
+                self.note_last(first + events.len() as u64 - 1, event);
             }
         }
         Ok(())
@@ -171,10 +174,7 @@ pub struct Replay<'a, A: Analysis> {
     findings: Findings,
     counts: Counts,
     repairs: Repairs,
-    /// The labels of the regions that were entered.
-    regions: FxHashSet<RegionId>,
-    /// The label that was entered last, so that the set is rarely asked.
-    last_region: RegionId,
+    regions: EnteredRegions,
     /// The latest event.
     last: Moment,
 }
@@ -196,8 +196,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             findings: Findings::new(),
             counts: Counts::default(),
             repairs: Repairs::default(),
-            regions: FxHashSet::default(),
-            last_region: RegionId::NONE,
+            regions: EnteredRegions::default(),
             last: Moment::default(),
         }
     }
@@ -210,8 +209,6 @@ impl<'a, A: Analysis> Replay<'a, A> {
     /// The end of the run.
     pub fn finish(mut self) -> Outcome {
         self.analysis.end_of_run(self.last, &mut self.findings);
-        let mut regions: Vec<RegionId> = self.regions.into_iter().collect();
-        regions.sort_unstable();
         self.counts.threads = self.threads.known();
         self.counts.locks = self.locks.used();
         Outcome {
@@ -219,7 +216,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             stacks: self.stacks,
             counts: self.counts,
             repairs: self.repairs,
-            regions,
+            regions: self.regions.list(),
         }
     }
 
@@ -234,8 +231,17 @@ impl<'a, A: Analysis> Replay<'a, A> {
     }
 
     /// The next event of the run. An error is an order that cannot have happened and was not repaired.
-    #[inline]
     pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
+        self.note_last(position, event);
+        self.step(position, event)
+    }
+
+    fn note_last(&mut self, position: u64, event: &Event) {
+        self.last = Moment { position, thread: event.thread, site: event.site, stack: StackId::NONE };
+    }
+
+    #[inline]
+    fn step(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
         self.counts.events += 1;
         let slot = match self.threads.acting(event.thread) {
             Ok(slot) => slot,
@@ -243,7 +249,6 @@ impl<'a, A: Analysis> Replay<'a, A> {
         };
         let moment = Moment { position, thread: event.thread, site: event.site, stack: slot.stack };
         let at = RawStep { moment, op: event.op };
-        self.last = moment;
         let analysis = self.analysis;
         match event.op {
             Op::Access { kind, size, addr } => {
@@ -288,10 +293,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
             }
             Op::Begin { region } => {
                 slot.regions += 1;
-                if region != self.last_region {
-                    self.last_region = region;
-                    self.regions.insert(region);
-                }
+                self.regions.note(region);
                 analysis.begin(&at, &mut slot.state, region, &mut self.findings);
                 Ok(())
             }
@@ -458,5 +460,42 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 Ok(())
             }
         }
+    }
+}
+
+/// The labels of the regions that were entered.
+#[derive(Debug, Default)]
+struct EnteredRegions {
+    small: Vec<bool>,
+    large: FxHashSet<RegionId>,
+}
+
+impl EnteredRegions {
+    /// Labels are small numbers unless they come from functions or from a strange trace.
+    const SMALL: usize = 1 << 16;
+
+    #[inline]
+    fn note(&mut self, region: RegionId) {
+        match self.small.get_mut(region.index()) {
+            Some(entered) => *entered = true,
+            None => self.note_new(region),
+        }
+    }
+
+    fn note_new(&mut self, region: RegionId) {
+        if region.index() < Self::SMALL {
+            self.small.resize(region.index() + 1, false);
+            self.small[region.index()] = true;
+        } else {
+            self.large.insert(region);
+        }
+    }
+
+    fn list(&self) -> Vec<RegionId> {
+        let small = self.small.iter().enumerate().filter(|(_, entered)| **entered);
+        let mut regions: Vec<RegionId> = small.map(|(index, _)| RegionId(index as u32)).collect();
+        regions.extend(&self.large);
+        regions.sort_unstable();
+        regions
     }
 }
