@@ -1,7 +1,7 @@
 //! AeroDrome against the definition of serializability, on random runs: the same verdict, though perhaps later.
 
 use crate::support::oracle::Serializability;
-use crate::support::random::{Shape, build, choices, config, shapes};
+use crate::support::random::{Shape, build, choices, config, shapes, shapes_with_atomics};
 use keirin_core::analysis::aerodrome::AeroDrome;
 use keirin_core::event::Event;
 use keirin_core::replay::{Replay, ReplayOptions};
@@ -39,6 +39,14 @@ proptest! {
     fn the_verdict_follows_the_definition_on_long_runs_of_three_threads(choices in choices(40..120)) {
         let shape =
             Shape { threads: 3, variables: 3, locks: 2, synchronization: false, overlapping: false, atomics: false };
+        check(&build(shape, &choices))?;
+    }
+
+    #[test]
+    fn the_verdict_follows_the_definition_with_many_threads_and_atomics(
+        shape in shapes_with_atomics(5..65),
+        choices in choices(10..120),
+    ) {
         check(&build(shape, &choices))?;
     }
 

@@ -1,7 +1,7 @@
 //! Velodrome against the definition of serializability, on random runs.
 
 use crate::support::oracle::Serializability;
-use crate::support::random::{build, choices, config, shapes};
+use crate::support::random::{build, choices, config, shapes, shapes_with_atomics};
 use keirin_core::analysis::Analysis;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -10,6 +10,8 @@ use keirin_core::event::Event;
 use keirin_core::finding::{Cycle, Evidence, RawFinding};
 use keirin_core::replay::{Replay, ReplayOptions};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
 
 fn cycle(finding: &RawFinding) -> &Cycle {
@@ -115,6 +117,14 @@ proptest! {
     }
 
     #[test]
+    fn reach_follows_the_definition_with_many_threads_and_atomics(
+        shape in shapes_with_atomics(5..65),
+        choices in choices(10..120),
+    ) {
+        check(Reach::default(), &build(shape, &choices), true)?;
+    }
+
+    #[test]
     fn graph_follows_the_definition(shape in shapes(), choices in choices(5..60)) {
         check(Graph::default(), &build(shape, &choices), false)?;
     }
@@ -138,4 +148,26 @@ proptest! {
         check(Reach::default(), events, true)?;
         check(Graph::default(), events, false)?;
     }
+}
+
+/// A comparison on random runs says little if they are all of one kind.
+#[test]
+fn random_runs_are_of_all_kinds() {
+    let mut runner = TestRunner::deterministic();
+    let (mut clean, mut blamed, mut blameless) = (0, 0, 0);
+    for _ in 0..2_000 {
+        let shape = shapes().new_tree(&mut runner).unwrap().current();
+        let choices = choices(5..60).new_tree(&mut runner).unwrap().current();
+        let first =
+            reports(&Velodrome::new(Reach::default()), &build(shape, &choices)).into_iter().flatten().next();
+        match first {
+            None => clean += 1,
+            Some(finding) if cycle(&finding).blamed => blamed += 1,
+            Some(_) => blameless += 1,
+        }
+    }
+    assert!(
+        clean > 400 && blamed > 400 && blameless > 20,
+        "{clean} clean, {blamed} blamed, {blameless} blameless"
+    );
 }

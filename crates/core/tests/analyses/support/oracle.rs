@@ -46,9 +46,12 @@ impl Serializability {
         if a.thread == b.thread {
             return true;
         }
+        if is_silent(a.op) || is_silent(b.op) {
+            return false;
+        }
         if let (Some((a_write, a_bytes)), Some((b_write, b_bytes))) = (accessed(a.op), accessed(b.op)) {
-            let overlap = a_bytes.start < b_bytes.end && b_bytes.start < a_bytes.end;
-            return overlap && (a_write || b_write);
+            let mut common = a_bytes.start.max(b_bytes.start)..a_bytes.end.min(b_bytes.end);
+            return (a_write || b_write) && common.any(|byte| !self.renewed_between(earlier, later, byte));
         }
         if let (Some((a_lock, a_mode)), Some((b_lock, b_mode))) = (locked(a.op), locked(b.op)) {
             return a_lock == b_lock && (a_mode == LockMode::Exclusive || b_mode == LockMode::Exclusive);
@@ -66,6 +69,16 @@ impl Serializability {
             (_, Op::Join { child }) => joins(child),
             _ => false,
         }
+    }
+
+    /// The byte was given back, or handed out anew, between two operations: it is not the same memory.
+    fn renewed_between(&self, earlier: usize, later: usize, byte: u64) -> bool {
+        self.events[earlier..later].iter().any(|event| match event.op {
+            Op::Alloc { size, addr } | Op::Free { size, addr } => {
+                (addr.0..addr.0 + u64::from(size)).contains(&byte)
+            }
+            _ => false,
+        })
     }
 
     /// The transactions that are on a cycle when only the operations up to `last` are looked at.
@@ -145,6 +158,11 @@ impl Serializability {
             .map(|(_, region)| *region)
             .collect()
     }
+}
+
+/// Nothing that other threads could notice.
+fn is_silent(op: Op) -> bool {
+    matches!(op, Op::Alloc { .. } | Op::Free { .. } | Op::Fence { .. })
 }
 
 fn accessed(op: Op) -> Option<(bool, std::ops::Range<u64>)> {
