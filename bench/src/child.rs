@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
@@ -39,14 +40,15 @@ pub enum Ending {
 /// Runs a command to its end, or to a limit of real time. What it prints goes through files in `folder`, so that
 /// a child that prints much is not slowed down by who reads it.
 pub fn run(command: &mut Command, folder: &Path, limit: Option<Duration>) -> Result<Ending> {
-    let Some((status, cost)) = measure(command, folder, limit)? else { return Ok(Ending::Killed) };
+    let Some((status, cost)) = measure(command, folder, limit, u64::MAX)? else { return Ok(Ending::Killed) };
     ensure_success(command, status, &cost)?;
     Ok(Ending::Done(cost))
 }
 
-/// Runs a command to its end, where findings are no failure.
-pub fn run_with_findings(command: &mut Command, folder: &Path) -> Result<Cost> {
-    let Some((status, cost)) = measure(command, folder, None)? else { bail!("{command:?} was killed") };
+/// Runs a command to its end, where findings are no failure. Of its output only so many bytes at the end are kept: with
+/// a long report in memory, this process would count in what its next children seem to need.
+pub fn run_with_findings(command: &mut Command, folder: &Path, most: u64) -> Result<Cost> {
+    let Some((status, cost)) = measure(command, folder, None, most)? else { bail!("{command:?} was killed") };
     if status.code() != Some(FINDINGS) {
         ensure_success(command, status, &cost)?;
     }
@@ -58,6 +60,7 @@ fn measure(
     command: &mut Command,
     folder: &Path,
     limit: Option<Duration>,
+    most: u64,
 ) -> Result<Option<(ExitStatus, Cost)>> {
     let output = folder.join("output");
     let messages = folder.join("messages");
@@ -72,8 +75,8 @@ fn measure(
     let cost = Cost {
         processor: rusage.utime + rusage.stime,
         memory: rusage.maxrss,
-        output: read(&output)?,
-        messages: read(&messages)?,
+        output: read(&output, most)?,
+        messages: read(&messages, u64::MAX)?,
     };
     Ok(Some((status, cost)))
 }
@@ -113,8 +116,17 @@ fn wait(command: &mut Command, limit: Option<Duration>) -> Result<Option<ResUse>
     }
 }
 
-fn read(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+/// The end of a file, up to so many bytes.
+fn read(path: &Path, most: u64) -> Result<String> {
+    let end = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = end().with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -155,8 +167,17 @@ mod tests {
             command
         };
         assert!(run_to_end(&mut exit(FINDINGS), folder.path()).is_err());
-        assert!(run_with_findings(&mut exit(FINDINGS), folder.path()).is_ok());
-        assert!(run_with_findings(&mut exit(3), folder.path()).is_err());
+        assert!(run_with_findings(&mut exit(FINDINGS), folder.path(), 9).is_ok());
+        assert!(run_with_findings(&mut exit(3), folder.path(), 9).is_err());
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo long; echo end"]);
+        let cost = run_with_findings(&mut command, folder.path(), 4);
+        assert_eq!(cost.expect("the shell runs").output, "end\n");
     }
 
     #[test]

@@ -109,7 +109,7 @@ pub fn table(programs: &Programs, folder: &Path, events: u64) -> Result<Table> {
         for (title, analysis) in [("Atomizer", "atomizer"), ("Velodrome", "velodrome")] {
             let mut command = programs.keirin(&["check", "--analysis", analysis, "--format", "json"]);
             command.args(["--max-per-site", "0"]).arg(trace.path());
-            let report = run_with_findings(&mut command, folder)?.output;
+            let report = run_with_findings(&mut command, folder, u64::MAX)?.output;
             let refuted = refuted(&report).with_context(|| format!("{family}: {analysis}"))?;
             let judged = truth.judge(&refuted);
             let number = |number: usize| count(number as u64);
