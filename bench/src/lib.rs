@@ -4,10 +4,12 @@
 //! Times are compared as the user and system time of the fastest of several rounds, and the rounds of all contestants
 //! are interleaved: on a shared machine a slow moment then hits all of them alike.
 
+pub mod analyses;
 pub mod child;
 pub mod programs;
 pub mod readers;
 pub mod table;
 pub mod traces;
 pub mod transactions;
+pub mod warnings;
 mod workload;

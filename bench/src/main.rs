@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
-use keirin_bench::{traces, transactions};
+use keirin_bench::{analyses, traces, transactions};
 use keirin_core::generate::Family;
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,6 +22,15 @@ fn main() -> Result<()> {
                 families: families(arguments, &traces::DEFAULT_FAMILIES),
             };
             traces::tables(&programs()?, &settings, print)
+        }
+        Some(("analyses", arguments)) => {
+            let settings = analyses::Settings {
+                events: *arguments.get_one("events").expect("has a default"),
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                limit: limit(arguments),
+                families: families(arguments, &analyses::DEFAULT_FAMILIES),
+            };
+            analyses::tables(&programs()?, &settings, print)
         }
         Some(("transactions", arguments)) => {
             let settings = transactions::Settings {
@@ -70,6 +79,11 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("traces")
                 .about("How fast traces are read and checked, and the memory that takes")
+                .args([events("10_000_000"), rounds.clone(), limit.clone(), families.clone()]),
+        )
+        .subcommand(
+            Command::new("analyses")
+                .about("How fast each analysis is, alone and with others in one pass, and how right it is")
                 .args([events("10_000_000"), rounds, limit.clone(), families.clone()]),
         )
         .subcommand(

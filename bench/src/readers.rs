@@ -55,6 +55,12 @@ impl Contents {
     }
 }
 
+/// The number of events in what a bare reader printed.
+pub(crate) fn events_printed(output: &str) -> Result<u64> {
+    let number = output.split(' ').next().unwrap_or_default();
+    number.parse().with_context(|| format!("a bare reader printed `{}`", output.trim()))
+}
+
 /// What anybody would write first: one line at a time into the same buffer, cut into its three fields.
 fn read_lines(mut text: impl BufRead) -> Result<Contents> {
     let mut contents = Contents::default();

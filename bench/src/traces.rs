@@ -1,8 +1,8 @@
 //! The table `traces`: how fast traces are read and checked, and how much memory that takes.
 
-use crate::child::{Cost, Ending, run};
+use crate::child::{Cost, Ending, improve, run};
 use crate::programs::Programs;
-use crate::readers::Reader;
+use crate::readers::{Reader, events_printed};
 use crate::table::{Table, count, goal, mebibytes, nothing, seconds};
 use crate::workload::Trace;
 use anyhow::{Context, Result, ensure};
@@ -174,21 +174,11 @@ fn measure(
     Ok(best)
 }
 
-/// Keeps the least time and the least memory of all rounds.
-fn improve(best: &mut Best, mut cost: Cost) {
-    if let Some(best) = best {
-        cost.processor = cost.processor.min(best.processor);
-        cost.memory = cost.memory.min(best.memory);
-    }
-    *best = Some(cost);
-}
-
 /// The number of events, on which both bare readers must agree.
 fn events_read(best: &[Best; 5]) -> Result<u64> {
     let events = |contestant: Contestant| -> Result<u64> {
         let cost = best[contestant as usize].as_ref().context("a bare reader did not run")?;
-        let number = cost.output.split(' ').next().unwrap_or_default();
-        number.parse().with_context(|| format!("a bare reader printed `{}`", cost.output.trim()))
+        events_printed(&cost.output)
     };
     let (text, native) = (events(Contestant::BareLines)?, events(Contestant::BareNative)?);
     ensure!(text == native, "{text} events in the text, but {native} in the native trace");
@@ -263,16 +253,6 @@ mod tests {
     fn goals(contestant: Contestant, long: Best, short: Best) -> String {
         let (bare, limit) = (Duration::from_secs(1), Duration::from_secs(9));
         row(contestant, Family::FewThreads, 10_000_000, bare, &long, &short, limit).pop().unwrap_or_default()
-    }
-
-    #[test]
-    fn the_best_of_all_rounds_counts() {
-        let mut best = None;
-        for (milliseconds, memory) in [(30, 200), (20, 300), (40, 100)] {
-            improve(&mut best, cost(milliseconds, memory));
-        }
-        let best = best.expect("there were rounds");
-        assert_eq!((best.processor.as_millis(), best.memory), (20, 100));
     }
 
     #[test]

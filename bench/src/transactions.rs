@@ -40,30 +40,40 @@ pub fn table(programs: &Programs, settings: &Settings) -> Result<String> {
         "orders kept at once",
     ]);
     for &family in &settings.families {
-        let trace = Trace::generate(programs, folder.path(), family, settings.events, "ktrace")?;
-        let check = |options: &[&str]| {
-            statistics(programs, folder.path(), &trace, options, settings.limit)
-                .with_context(|| format!("{family}: check {}", options.join(" ")))
-        };
-        let own = check(&[])?;
-        let merged = check(&["--algorithm", "published"])?;
-        let plain = check(&["--algorithm", "published", "--no-merge"])?;
-        let fields = [
-            (&own, "transactions"),
-            (&plain, "nodes allocated"),
-            (&merged, "nodes allocated"),
-            (&plain, "nodes alive at once, at most"),
-            (&merged, "nodes alive at once, at most"),
-            (&own, "transactions open at once, at most"),
-            (&own, "orders remembered at once, at most"),
-        ];
         let mut row = vec![format!("`{family}`")];
-        for (statistics, name) in fields {
-            row.push(figure(statistics, name, settings.limit)?);
-        }
+        row.extend(figures(programs, folder.path(), family, settings.events, settings.limit)?);
         table.row(row);
     }
     Ok(table.to_string())
+}
+
+/// The figures of one family: transactions; nodes of the published algorithm, allocated and most alive, each without and
+/// with merging; what our own algorithm stores.
+pub(crate) fn figures(
+    programs: &Programs,
+    folder: &Path,
+    family: Family,
+    events: u64,
+    limit: Duration,
+) -> Result<Vec<String>> {
+    let trace = Trace::generate(programs, folder, family, events, "ktrace")?;
+    let check = |options: &[&str]| {
+        statistics(programs, folder, &trace, options, limit)
+            .with_context(|| format!("{family}: check {}", options.join(" ")))
+    };
+    let own = check(&[])?;
+    let merged = check(&["--algorithm", "published"])?;
+    let plain = check(&["--algorithm", "published", "--no-merge"])?;
+    let fields = [
+        (&own, "transactions"),
+        (&plain, "nodes allocated"),
+        (&merged, "nodes allocated"),
+        (&plain, "nodes alive at once, at most"),
+        (&merged, "nodes alive at once, at most"),
+        (&own, "transactions open at once, at most"),
+        (&own, "orders remembered at once, at most"),
+    ];
+    fields.into_iter().map(|(statistics, name)| figure(statistics, name, limit)).collect()
 }
 
 fn figure(statistics: &Statistics, name: &str, limit: Duration) -> Result<String> {

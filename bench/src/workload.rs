@@ -22,9 +22,22 @@ impl Trace {
         events: u64,
         extension: &str,
     ) -> Result<Self> {
+        Self::generate_torn(programs, folder, family, events, 0.0, extension)
+    }
+
+    /// Generates a trace of which a share of the regions is torn by another thread.
+    pub(crate) fn generate_torn(
+        programs: &Programs,
+        folder: &Path,
+        family: Family,
+        events: u64,
+        violations: f64,
+        extension: &str,
+    ) -> Result<Self> {
         let path = folder.join(format!("{family}-{events}.{extension}"));
         let mut command =
             programs.keirin(&["gen", "--family", family.name(), "--events", &events.to_string()]);
+        command.args(["--violations", &violations.to_string()]);
         let trace = Self { path };
         run_to_end(command.arg("--output").arg(&trace.path), folder)?;
         Ok(trace)

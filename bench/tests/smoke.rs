@@ -1,7 +1,7 @@
 //! Makes every table with tiny traces. Times are never looked at: only that there are figures where figures belong.
 
 use keirin_bench::programs::Programs;
-use keirin_bench::{traces, transactions};
+use keirin_bench::{analyses, traces, transactions};
 use keirin_core::generate::Family;
 use std::path::Path;
 use std::process::Command;
@@ -59,6 +59,45 @@ fn transactions_are_counted_alike_each_time() {
         assert!(row[1..].iter().all(|field| is_figure(field)), "{table}");
     }
     assert_eq!(table, transactions::table(&programs, &settings).expect("all runs work"));
+}
+
+#[test]
+fn analyses_are_measured_and_judged() {
+    let families = analyses::DEFAULT_FAMILIES.to_vec();
+    let settings = analyses::Settings { events: 3000, rounds: 1, limit: LIMIT, families };
+    let mut parts = Vec::new();
+    analyses::tables(&programs(), &settings, |part| parts.push(part.to_owned())).expect("all runs work");
+    let [title, speeds @ .., one_pass, comparison, warnings] = parts.as_slice() else {
+        panic!("too few tables: {parts:?}");
+    };
+    assert_eq!(title, "## Speed\n\n");
+    assert_eq!(speeds.len(), analyses::DEFAULT_FAMILIES.len());
+    for (table, family) in speeds.iter().zip(analyses::DEFAULT_FAMILIES) {
+        assert!(table.starts_with(&format!("### `{family}`")), "{table}");
+        let rows = rows(table);
+        assert_eq!(rows.len(), 6, "{table}");
+        for row in &rows {
+            assert_eq!(row.len(), 7, "{table}");
+            assert!([1, 4, 5].iter().all(|&column| is_figure(row[column])), "{table}");
+        }
+        assert!(rows[3][6].contains("million/s: "), "{table}");
+        // The traces are serializable.
+        assert_eq!((rows[3][5], rows[4][5]), ("0", "0"), "{table}");
+    }
+    assert!(one_pass.starts_with("## One pass"), "{one_pass}");
+    assert_eq!(rows(one_pass).len(), analyses::DEFAULT_FAMILIES.len() + 1, "{one_pass}");
+    assert!(comparison.starts_with("## The paper's comparison"), "{comparison}");
+    for row in rows(comparison) {
+        assert_eq!(row.len(), 13, "{comparison}");
+        assert!(row[8..].iter().all(|field| is_figure(field)), "{comparison}");
+    }
+    assert!(warnings.starts_with("## Warnings"), "{warnings}");
+    let rows = rows(warnings);
+    assert_eq!(rows.len(), 18, "{warnings}");
+    for row in rows {
+        assert!([2, 4, 5, 6, 7, 8].iter().all(|&column| is_figure(row[column])), "{warnings}");
+        assert!(row[3] != "Velodrome" || row[7] == "0", "Velodrome has no false alarms: {warnings}");
+    }
 }
 
 #[test]
