@@ -179,6 +179,7 @@ pub struct Findings {
     /// For each finding its place in the list and when it was last seen.
     index: FxHashMap<FindingKey, (usize, Moment)>,
     list: Vec<RawFinding>,
+    dropped: u64,
 }
 
 /// What makes two findings the same within one run: the rule and the places, not the threads or the addresses.
@@ -193,6 +194,9 @@ pub struct FindingKey {
 }
 
 impl Findings {
+    /// How many distinct findings are kept. Nobody reads so many; a program without any locking would fill the memory.
+    pub const MOST: usize = 20_000;
+
     /// An empty collection.
     pub fn new() -> Self {
         Self::default()
@@ -208,11 +212,17 @@ impl Findings {
                     *last = moment;
                 }
             }
+            None if self.list.len() >= Self::MOST => self.dropped += 1,
             None => {
                 self.index.insert(key, (self.list.len(), moment));
                 self.list.push(make());
             }
         }
+    }
+
+    /// How many sightings of further findings were not kept.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// The findings in the order in which they were first seen.
@@ -223,5 +233,44 @@ impl Findings {
     /// Gives the findings away.
     pub fn into_list(self) -> Vec<RawFinding> {
         self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(findings: &mut Findings, site: u32, position: u64) {
+        let key = FindingKey { rule: Rule::DataRace, regions: Vec::new(), sites: vec![SiteId(site)] };
+        let moment = Moment { position, ..Moment::default() };
+        findings.add(key, moment, || RawFinding {
+            rule: Rule::DataRace,
+            verdict: Verdict::Observed,
+            steps: Vec::new(),
+            evidence: Evidence::Race(Race { addr: Addr(0), size: 1 }),
+            count: 1,
+        });
+    }
+
+    #[test]
+    fn a_finding_counts_once_for_each_operation() {
+        let mut findings = Findings::new();
+        for position in [1, 1, 2, 3] {
+            add(&mut findings, 0, position);
+        }
+        add(&mut findings, 1, 3);
+        assert_eq!(findings.list().iter().map(|finding| finding.count).collect::<Vec<_>>(), [3, 1]);
+    }
+
+    #[test]
+    fn no_more_than_a_bound_are_kept() {
+        let mut findings = Findings::new();
+        for site in 0..Findings::MOST as u32 + 5 {
+            add(&mut findings, site, u64::from(site) + 1);
+        }
+        add(&mut findings, 0, u64::MAX);
+        assert_eq!(findings.list().len(), Findings::MOST);
+        assert_eq!(findings.dropped(), 5);
+        assert_eq!(findings.list()[0].count, 2);
     }
 }

@@ -47,6 +47,8 @@ pub struct Counts {
 pub struct Outcome {
     /// The findings in the order in which they were first seen.
     pub findings: Vec<RawFinding>,
+    /// How many sightings of further findings were not kept, because there were too many.
+    pub dropped: u64,
     /// The call stacks that the findings refer to.
     pub stacks: Stacks,
     /// How much was watched.
@@ -212,6 +214,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
         self.counts.threads = self.threads.known();
         self.counts.locks = self.locks.used();
         Outcome {
+            dropped: self.findings.dropped(),
             findings: self.findings.into_list(),
             stacks: self.stacks,
             counts: self.counts,

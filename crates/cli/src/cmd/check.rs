@@ -14,6 +14,7 @@ use crate::sources::Sources;
 use crate::suppress::{Suppressions, suggestion, today};
 use anyhow::{Context, Result, bail};
 use keirin_core::analysis::Statistic;
+use keirin_core::finding::Findings;
 use keirin_core::replay::{Outcome, ReplayOptions, replay_passes};
 use keirin_core::select::{LeftOut, Select};
 use keirin_core::trace::TraceError;
@@ -106,6 +107,14 @@ pub(crate) fn check_one(
     }
     let mut findings = Vec::new();
     for outcome in &ran.outcomes {
+        if outcome.dropped > 0 {
+            watched.notes.push(format!(
+                "{}: there are more than {} different findings; {} sightings of further ones were not kept",
+                input.name,
+                Findings::MOST,
+                outcome.dropped
+            ));
+        }
         let tables = input.source.tables();
         blocks.add(&outcome.regions, &outcome.findings, tables);
         let names = Names { tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
