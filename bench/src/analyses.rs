@@ -5,6 +5,7 @@ use crate::child::{Cost, improve, run_to_end, run_with_findings};
 use crate::programs::Programs;
 use crate::readers::{Reader, events_printed};
 use crate::table::{Table, count, goal, mebibytes, nothing, seconds};
+pub use crate::traces::Settings;
 use crate::workload::Trace;
 use crate::{transactions, warnings};
 use anyhow::{Context, Result};
@@ -30,19 +31,6 @@ const LEAST_EVENTS: u64 = 100;
 
 /// The summary of a report is at its end and shorter than this.
 const SUMMARY_BYTES: u64 = 1024;
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Number of events of each trace, about.
-    pub events: u64,
-    /// How often everything is run.
-    pub rounds: u32,
-    /// After so long a run of the published algorithm is killed.
-    pub limit: Duration,
-    /// The families of traces.
-    pub families: Vec<Family>,
-}
 
 /// What was measured on one family.
 struct Measured {

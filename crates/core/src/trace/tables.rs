@@ -42,6 +42,22 @@ impl NameKind {
         NameKind::Loop,
         NameKind::File,
     ];
+
+    /// What such a thing is called, for messages and made-up names.
+    pub fn noun(self) -> &'static str {
+        match self {
+            NameKind::Thread => "thread",
+            NameKind::Lock => "lock",
+            NameKind::Condition => "condition",
+            NameKind::Barrier => "barrier",
+            NameKind::Region => "region",
+            NameKind::Function => "function",
+            NameKind::Task => "task",
+            NameKind::Group => "group",
+            NameKind::Loop => "loop",
+            NameKind::File => "file",
+        }
+    }
 }
 
 /// Where a site is.

@@ -328,7 +328,7 @@ impl Parser {
             _ => operand_field(phrase).fault(format!(
                 "`{}` needs the name of a {}",
                 phrase.verb.name(),
-                noun(kind)
+                kind.noun()
             )),
         }
     }
@@ -500,10 +500,10 @@ impl Parser {
                     .fault("the name of a thread cannot start with `#`: its lines would be comments");
             }
             NameKind::Task | NameKind::Group if name.contains(',') => {
-                return field.fault(format!("the name of a {} cannot contain a comma", noun(kind)));
+                return field.fault(format!("the name of a {} cannot contain a comma", kind.noun()));
             }
             _ if self.names[kind as usize].len() >= u32::MAX as usize => {
-                return field.fault(format!("too many names of a {}", noun(kind)));
+                return field.fault(format!("too many names of a {}", kind.noun()));
             }
             _ => {}
         }
@@ -567,20 +567,5 @@ fn size_in(phrase: &Phrase<'_>, size: u64, least: u32, most: u32) -> Result<u32>
     match u32::try_from(size) {
         Ok(size) if (least..=most).contains(&size) => Ok(size),
         _ => phrase.verb_field.fault(format!("the size {size} is not in {least} to {most}")),
-    }
-}
-
-fn noun(kind: NameKind) -> &'static str {
-    match kind {
-        NameKind::Thread => "thread",
-        NameKind::Lock => "lock",
-        NameKind::Condition => "condition",
-        NameKind::Barrier => "barrier",
-        NameKind::Region => "region",
-        NameKind::Function => "function",
-        NameKind::Task => "task",
-        NameKind::Group => "group",
-        NameKind::Loop => "loop",
-        NameKind::File => "file",
     }
 }

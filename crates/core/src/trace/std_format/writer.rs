@@ -321,7 +321,7 @@ impl Spellings {
         let index = id as usize;
         let make = |taken: &mut FxHashSet<Box<str>>| {
             let wanted = match tables.name(kind, id) {
-                None => format!("{} {id}", made_up(kind)),
+                None => format!("{} {id}", kind.noun()),
                 Some(name) => match kind {
                     NameKind::Task | NameKind::Group => escaped(name, |byte| byte == b','),
                     NameKind::Thread if name.starts_with('#') => {
@@ -340,22 +340,6 @@ impl Spellings {
             by_id.resize(index + 1, None);
         }
         by_id[index].get_or_insert_with(|| make(taken))
-    }
-}
-
-/// What an id without a name is called.
-fn made_up(kind: NameKind) -> &'static str {
-    match kind {
-        NameKind::Thread => "thread",
-        NameKind::Lock => "lock",
-        NameKind::Condition => "condition",
-        NameKind::Barrier => "barrier",
-        NameKind::Region => "region",
-        NameKind::Function => "function",
-        NameKind::Task => "task",
-        NameKind::Group => "group",
-        NameKind::Loop => "loop",
-        NameKind::File => "file",
     }
 }
 
