@@ -12,7 +12,6 @@ use anyhow::{Context, Result};
 use keirin_core::generate::Family;
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
 
 /// The families that are measured unless others are named.
 pub const DEFAULT_FAMILIES: [Family; 4] =
