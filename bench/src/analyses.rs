@@ -217,6 +217,7 @@ fn findings(report: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn cost(milliseconds: u64) -> Cost {
         let output = "keirin: no findings in 9 events of 2 threads by empty\n".to_owned();
