@@ -206,7 +206,9 @@ mod tests {
         assert_eq!(error("add"), "`add` is no rule: write `+REGEX`, `-REGEX` or `functions`");
         assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX` or `functions`");
         assert_eq!(error("+("), "the pattern `(` is wrong: unclosed group");
-        assert!(error("+(a{1000}){1000}").starts_with("the pattern `(a{1000}){1000}` is wrong: Compiled regex"));
+        assert!(
+            error("+(a{1000}){1000}").starts_with("the pattern `(a{1000}){1000}` is wrong: Compiled regex")
+        );
     }
 
     #[test]
