@@ -266,3 +266,34 @@ fn filters_on_data_are_told_and_may_hide_findings() {
         assert!(run.out.contains("left out 1 accesses of data of one thread so far"), "{}", run.out);
     }
 }
+
+#[test]
+fn what_a_specification_leaves_is_clean_on_generated_traces() {
+    let sandbox = Sandbox::new();
+    sandbox.keirin("gen --family mixed --violations 0.05 --events 20000 -o t.ktrace").exits(0);
+    for analysis in ["velodrome", "aerodrome", "velodrome,atomizer"] {
+        let check = format!("check t.ktrace --analysis {analysis}");
+        sandbox.keirin(&format!("{check} --write-atomic-spec spec")).exits(66);
+        let spec = sandbox.text("spec");
+        assert!(spec.contains("\n+^") && spec.contains("\n# refuted: "), "{spec}");
+        sandbox.keirin(&format!("{check} --atomic-file spec")).exits(0);
+    }
+}
+
+/// The two cases that docs/command-line.md excepts.
+#[test]
+fn what_a_specification_leaves_may_not_be_clean() {
+    let sandbox = Sandbox::new();
+    // Nobody is to blame, so nothing is refuted.
+    std::fs::copy(traces().join("both_self_serializable.std"), sandbox.path("both.std")).unwrap();
+    sandbox.keirin("check both.std --write-atomic-spec spec").exits(66);
+    sandbox.keirin("check both.std --atomic-file spec").exits(66);
+    // The second thread starts with a function that the first one calls; a name in a file means both.
+    sandbox.write(
+        "entry.std",
+        "T1|call(main)|\nT1|fork(T2)|\nT1|call(work)|\nT1|r(a)|\nT1|return|\nT2|call(work)|\nT2|r(x)|\nT1|w(x)|\n\
+         T2|w(x)|\nT2|return|\nT1|return|\n",
+    );
+    sandbox.keirin("check entry.std --atomic functions --write-atomic-spec spec").exits(0);
+    sandbox.keirin("check entry.std --atomic-file spec").exits(66);
+}
