@@ -2,7 +2,7 @@
 
 use crate::input::read_small;
 use crate::options::Options;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow};
 use keirin_core::event::RegionId;
 use keirin_core::finding::{Evidence, RawFinding};
 use keirin_core::select::{AtomicRule, Block, IgnoreRule, Selection};
@@ -18,52 +18,83 @@ const FUNCTIONS: &str = "functions";
 
 /// One rule.
 #[derive(Clone, Debug)]
-enum Rule {
+pub(crate) enum Rule {
     /// What matches is atomic, or is not.
     Matching { atomic: bool, pattern: Regex },
     /// All functions but `main` and entry points are atomic.
     Functions,
 }
 
-fn parse_rule(text: &str) -> Result<Rule> {
-    if text == FUNCTIONS {
-        return Ok(Rule::Functions);
+impl Rule {
+    /// Reads a rule as users write it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text == FUNCTIONS {
+            return Ok(Rule::Functions);
+        }
+        let (atomic, expression) = if let Some(rest) = text.strip_prefix('+') {
+            (true, rest)
+        } else if let Some(rest) = text.strip_prefix('-') {
+            (false, rest)
+        } else {
+            return Err(format!("`{text}` is no rule: write `+REGEX`, `-REGEX` or `{FUNCTIONS}`"));
+        };
+        Ok(Rule::Matching { atomic, pattern: pattern(expression)? })
     }
-    let atomic = match text.chars().next() {
-        Some('+') => true,
-        Some('-') => false,
-        _ => bail!("`{text}` is no rule: write `+REGEX`, `-REGEX` or `{FUNCTIONS}`"),
-    };
-    let pattern = Regex::new(&text[1..]).with_context(|| format!("the pattern of `{text}` is wrong"))?;
-    Ok(Rule::Matching { atomic, pattern })
 }
 
-/// What the options say is to be looked at.
-pub(crate) fn selection(options: &Options) -> Result<Selection> {
-    let mut rules = Vec::new();
-    for path in &options.atomic_file {
-        let text = read_small(path, "the file of atomic blocks", MAX_FILE_BYTES)?;
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                let rule = parse_rule(line).with_context(|| format!("{}:{}", path.display(), index + 1))?;
-                rules.push(rule);
+/// Reads a regular expression; what is wrong with it is told in one line.
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let message = error.to_string();
+        // The message is a drawing of several lines; the last one has the words.
+        let words = message.lines().last().unwrap_or_default();
+        let words = words.trim().trim_start_matches("error: ").trim_end_matches('.');
+        format!("the pattern `{text}` is wrong: {words}")
+    })
+}
+
+/// What is looked at, as the options and the files that they name say.
+#[derive(Clone, Debug)]
+pub(crate) struct Looking {
+    rules: Vec<Rule>,
+    ignored: Vec<Regex>,
+    skip_thread_local: bool,
+    skip_read_only: bool,
+}
+
+impl Looking {
+    /// Reads the files of rules.
+    pub(crate) fn load(options: &Options) -> Result<Self> {
+        let mut rules = Vec::new();
+        for path in &options.atomic_file {
+            let text = read_small(path, "the file of atomic blocks", MAX_FILE_BYTES)?;
+            for (index, line) in text.lines().enumerate() {
+                let line = line.trim();
+                if !line.is_empty() && !line.starts_with('#') {
+                    let rule = Rule::parse(line)
+                        .map_err(|message| anyhow!("{}:{}: {message}", path.display(), index + 1))?;
+                    rules.push(rule);
+                }
             }
         }
+        rules.extend(options.atomic.iter().cloned());
+        Ok(Self {
+            rules,
+            ignored: options.ignore.clone(),
+            skip_thread_local: options.skip_thread_local,
+            skip_read_only: options.skip_read_only,
+        })
     }
-    for text in &options.atomic {
-        rules.push(parse_rule(text).context("--atomic")?);
+
+    /// The same, for one reading of a trace.
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            atomic: (!self.rules.is_empty()).then(|| atomic_rule(self.rules.clone())),
+            ignored: (!self.ignored.is_empty()).then(|| ignore_rule(self.ignored.clone())),
+            thread_local: self.skip_thread_local,
+            read_only: self.skip_read_only,
+        }
     }
-    let mut ignored = Vec::new();
-    for text in &options.ignore {
-        ignored.push(Regex::new(text).with_context(|| format!("--ignore: the pattern `{text}` is wrong"))?);
-    }
-    Ok(Selection {
-        atomic: (!rules.is_empty()).then(|| atomic_rule(rules)),
-        ignored: (!ignored.is_empty()).then(|| ignore_rule(ignored)),
-        thread_local: options.skip_thread_local,
-        read_only: options.skip_read_only,
-    })
 }
 
 /// Labels are atomic and functions are not, unless a rule says otherwise; the last one that matches decides.
@@ -139,7 +170,7 @@ mod tests {
     use super::*;
 
     fn rule(rules: &[&str]) -> AtomicRule {
-        atomic_rule(rules.iter().map(|text| parse_rule(text).unwrap()).collect())
+        atomic_rule(rules.iter().map(|text| Rule::parse(text).unwrap()).collect())
     }
 
     #[test]
@@ -171,11 +202,13 @@ mod tests {
 
     #[test]
     fn wrong_rules_are_told() {
-        assert_eq!(
-            parse_rule("add").unwrap_err().to_string(),
-            "`add` is no rule: write `+REGEX`, `-REGEX` or `functions`"
+        let error = |text| Rule::parse(text).unwrap_err();
+        assert_eq!(error("add"), "`add` is no rule: write `+REGEX`, `-REGEX` or `functions`");
+        assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX` or `functions`");
+        assert_eq!(error("+("), "the pattern `(` is wrong: unclosed group");
+        assert!(
+            error("+(a{1000}){1000}").starts_with("the pattern `(a{1000}){1000}` is wrong: Compiled regex")
         );
-        assert!(format!("{:#}", parse_rule("+(").unwrap_err()).contains("the pattern of `+(` is wrong"));
     }
 
     #[test]

@@ -10,7 +10,9 @@ mod values;
 pub(crate) use sources::load;
 pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
 
+use crate::atomic::Rule;
 use keirin_core::generate::Family;
+use regex::Regex;
 use std::path::PathBuf;
 use values::Setting;
 
@@ -97,13 +99,13 @@ options! {
         "Published Velodrome: give every operation outside regions a node of its own";
     "no-gc" no_gc: bool = "", "", [Check],
         "Published Velodrome: keep nodes that can no longer be on a cycle";
-    "atomic" atomic: Vec<String> = "", "RULE", [Check],
+    "atomic" atomic: Vec<Rule> = "", "RULE", [Check],
         "What is meant to be atomic: `+REGEX` or `-REGEX` on labels and function names, or `functions` for all functions but main and thread entry points; the last rule that matches decides; may be given several times";
     "atomic-file" atomic_file: Vec<PathBuf> = "", "FILE", [Check],
         "Rules as for --atomic from a file, one a line; they come before those of --atomic";
     "write-atomic-spec" write_atomic_spec: Option<PathBuf> = "", "FILE", [Check],
         "Write the blocks that were not refuted as a file for --atomic-file";
-    "ignore" ignore: Vec<String> = "", "REGEX", [Check],
+    "ignore" ignore: Vec<Regex> = "", "REGEX", [Check],
         "Leave out accesses in functions or files that match; may be given several times";
     "skip-thread-local" skip_thread_local: bool = "", "", [Check],
         "Leave out accesses by the only thread that has accessed the data so far; may hide findings";

@@ -70,6 +70,8 @@ impl std::fmt::Debug for Selection {
 /// How much was left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LeftOut {
+    /// Events of the source, left out or not. Those that were made up do not count.
+    pub events: u64,
     /// Accesses of thread-local data.
     pub thread_local: u64,
     /// Reads of read-only data.
@@ -275,6 +277,7 @@ impl Source for Select<'_> {
         batch.clear();
         let mut buffer = std::mem::take(&mut self.buffer);
         let more = self.inner.fill(&mut buffer);
+        self.left_out.events += buffer.iter().count() as u64;
         for (position, event) in buffer.iter() {
             self.pass(position, *event, batch);
         }
@@ -355,7 +358,7 @@ mod tests {
             lines,
             ["T|call(main)", "T|call(f)", "T|begin(f)", "T|r(x)", "T|end()", "T|return", "T|return"]
         );
-        assert_eq!(left_out.functions, 1);
+        assert_eq!((left_out.functions, left_out.events), (1, 5));
     }
 
     #[test]

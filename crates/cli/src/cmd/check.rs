@@ -2,7 +2,7 @@
 
 use super::Exit;
 use crate::analyses::checkers;
-use crate::atomic::{Blocks, selection};
+use crate::atomic::{Blocks, Looking};
 use crate::baseline::{Baseline, absent_note};
 use crate::input::{self, Input};
 use crate::options::{Algorithm, AnalysisName, ColorChoice, Format, Options};
@@ -28,6 +28,8 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     input::check_names(names)?;
     let filters = Filters::load(options)?;
+    let looking = Looking::load(options)?;
+    check_specification(options)?;
     Output::check(options.output.as_deref())?;
     Output::check(options.write_baseline.as_deref())?;
     let folder = std::env::current_dir().unwrap_or_default();
@@ -39,22 +41,29 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let rereads = options.analysis.0.contains(&AnalysisName::Aerodrome);
     for name in names {
         let checked = input::open(name, options.lenient, rereads)
-            .and_then(|input| check_one(input, options, &sources, &mut watched, &mut blocks));
+            .and_then(|input| check_one(input, options, &looking, &sources, &mut watched, &mut blocks));
         match checked {
             Ok(found) => findings.extend(found),
             Err(error) => failures.push(error),
         }
     }
-    if let Some(path) = options.write_atomic_spec.as_ref().filter(|_| failures.is_empty()) {
-        write_file(path, &blocks.specification())?;
-    }
     let exit = if failures.len() < names.len() {
         let mut options = options.clone();
-        if !failures.is_empty()
-            && let Some(path) = options.write_baseline.take()
-        {
-            let path = path.display();
-            crate::complain(&format!("{path} is not written: it would lack the findings of what failed"));
+        if failures.is_empty() {
+            if let Some(path) = &options.write_atomic_spec {
+                write_file(path, &blocks.specification())?;
+            }
+        } else {
+            let lacking = [
+                (options.write_baseline.take(), "the findings of what failed"),
+                (options.write_atomic_spec.take(), "the blocks that what failed refutes"),
+            ];
+            for (path, what) in lacking {
+                if let Some(path) = path {
+                    let path = path.display();
+                    crate::complain(&format!("{path} is not written: it would lack {what}"));
+                }
+            }
         }
         finish(merge(findings), watched, &options, &filters)?
     } else {
@@ -66,24 +75,45 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     Ok(if failures.is_empty() { exit } else { Exit::Failed })
 }
 
+/// Refuses a specification that could not be written, or would mean nothing, before the work.
+fn check_specification(options: &Options) -> Result<()> {
+    use AnalysisName::{Aerodrome, Atomizer, Velodrome};
+    let judges = [Velodrome, Aerodrome, Atomizer];
+    if options.write_atomic_spec.is_some() && !options.analysis.0.iter().any(|name| judges.contains(name)) {
+        bail!(
+            "--write-atomic-spec needs an analysis that can refute blocks: velodrome, aerodrome or atomizer; \
+             without one all blocks would count as good"
+        );
+    }
+    Output::check(options.write_atomic_spec.as_deref())
+}
+
 /// Runs the analyses on one trace and adds to what was watched.
 pub(crate) fn check_one(
     mut input: Input,
     options: &Options,
+    looking: &Looking,
     sources: &Sources,
     watched: &mut Watched,
     blocks: &mut Blocks,
 ) -> Result<Vec<Finding>> {
-    let mut names = options.analysis.0.clone();
-    let mut ran = run_analyses(&mut input, &names, options)?;
+    let names = &options.analysis.0;
+    let mut ran = run_analyses(&mut input, names, options, looking)?;
     if ran.wants_blame && !names.contains(&AnalysisName::Velodrome) {
         // AeroDrome says that there is something; Velodrome says what.
         input.rewind(options.lenient)?;
-        names = vec![AnalysisName::Velodrome];
-        ran.outcomes.extend(run_analyses(&mut input, &names, options)?.outcomes);
+        let again = run_analyses(&mut input, &[AnalysisName::Velodrome], options, looking)?;
+        ran.outcomes.extend(again.outcomes);
+        ran.statistics.extend(again.statistics);
+        // AeroDrome may have stopped early; Velodrome has seen everything.
+        ran.left_out = again.left_out;
     }
-    let Some(outcome) = ran.outcomes.first() else { bail!("there is no analysis to run") };
-    if outcome.counts.events == 0 {
+    let Some(outcome) = ran.outcomes.iter().max_by_key(|outcome| outcome.counts.events) else {
+        bail!("there is no analysis to run")
+    };
+    // Begins and ends of functions are made up, and accesses left out; the reader wants to know how long the run was.
+    let events = if ran.selected { ran.left_out.events } else { outcome.counts.events };
+    if events == 0 {
         // That nothing was found in nothing must not look like success.
         let empty = anyhow::Error::from(TraceError::Empty);
         return Err(match input.source.loss() {
@@ -99,7 +129,7 @@ pub(crate) fn check_one(
     };
     watched.analyses =
         options.analysis.0.iter().map(|name| format!("{}{}", name.text(), published(name))).collect();
-    watched.events += outcome.counts.events;
+    watched.events += events;
     watched.threads += outcome.counts.threads;
     watched.notes.extend(notes(&input, outcome, ran.left_out));
     if options.stats {
@@ -127,31 +157,40 @@ pub(crate) fn check_one(
 struct Ran {
     outcomes: Vec<Outcome>,
     statistics: Vec<Statistic>,
+    /// Something was left out or made up on the way from the trace to the analyses.
+    selected: bool,
     left_out: LeftOut,
     wants_blame: bool,
 }
 
 /// Runs analyses over the trace, in one pass.
-fn run_analyses(input: &mut Input, names: &[AnalysisName], options: &Options) -> Result<Ran> {
+fn run_analyses(
+    input: &mut Input,
+    names: &[AnalysisName],
+    options: &Options,
+    looking: &Looking,
+) -> Result<Ran> {
     let mut progress = Progress::new(options.progress, "checking", input.bytes, Unit::Bytes);
     let checkers = checkers(names, options);
     let replay_options = ReplayOptions { lenient: options.lenient };
     let mut passes: Vec<_> = checkers.iter().map(|checker| checker.start(replay_options)).collect();
-    let selection = selection(options)?;
+    let selection = looking.selection();
     let mut left_out = LeftOut::default();
-    let replayed = if selection.is_everything() {
-        replay_passes(&mut *input.source, &mut passes, |consumed| progress.at(consumed))
-    } else {
+    let selected = !selection.is_everything();
+    let replayed = if selected {
         let mut select = Select::new(&mut *input.source, selection);
         let replayed = replay_passes(&mut select, &mut passes, |consumed| progress.at(consumed));
         left_out = select.left_out();
         replayed
+    } else {
+        replay_passes(&mut *input.source, &mut passes, |consumed| progress.at(consumed))
     };
     replayed.with_context(|| input.name.clone())?;
     Ok(Ran {
         outcomes: passes.into_iter().map(|pass| pass.finish()).collect(),
         statistics: checkers.iter().flat_map(|checker| checker.statistics()).collect(),
         wants_blame: checkers.iter().any(|checker| checker.wants_blame()),
+        selected,
         left_out,
     })
 }
@@ -187,7 +226,7 @@ fn notes(input: &Input, outcome: &Outcome, left_out: LeftOut) -> Vec<String> {
     }
     if outcome.counts.unused > 0 {
         notes.push(format!(
-            "{}: {} events of tasks, branches, loops or groups were not used; velodrome looks at threads",
+            "{}: {} events of tasks, branches, loops or groups were not used; the analyses look at threads",
             input.name, outcome.counts.unused
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::check::{Filters, check_one, finish};
-use crate::atomic::Blocks;
+use crate::atomic::{Blocks, Looking};
 use crate::input::Input;
 use crate::options::Options;
 use crate::report::Watched;
@@ -18,7 +18,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit> {
     sources.embed("set.cpp", PROGRAM);
     let input = Input::embedded("the embedded trace of set.cpp", TRACE);
     let mut watched = Watched::default();
-    let findings = check_one(input, options, &sources, &mut watched, &mut Blocks::default())?;
+    let looking = Looking::load(options)?;
+    let findings = check_one(input, options, &looking, &sources, &mut watched, &mut Blocks::default())?;
     finish(findings, watched, options, &Filters::default())?;
     Ok(Exit::Clean)
 }

@@ -1,6 +1,8 @@
 //! The types of options: how each is read from text.
 
+use crate::atomic::{Rule, pattern};
 use keirin_core::generate::{Family, PlanError};
+use regex::Regex;
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
@@ -99,13 +101,24 @@ impl Setting for Vec<PathBuf> {
     }
 }
 
-impl Setting for Vec<String> {
+impl Setting for Vec<Rule> {
     fn unset() -> Self {
         Vec::new()
     }
 
     fn assign(&mut self, text: &str) -> Result<(), String> {
-        self.push(text.to_owned());
+        self.push(Rule::parse(text.trim())?);
+        Ok(())
+    }
+}
+
+impl Setting for Vec<Regex> {
+    fn unset() -> Self {
+        Vec::new()
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        self.push(pattern(text)?);
         Ok(())
     }
 }

@@ -1,13 +1,63 @@
-//! The examples of docs/command-line.md do what the page says.
+//! The examples of the documentation do what the pages say.
 
-use crate::support::{SET_ADD, Sandbox, THREE};
+use crate::support::{SET_ADD, Sandbox, THREE, traces};
 
 const PAGE: &str = include_str!("../../../../docs/command-line.md");
 
 /// The example that stands behind a comment with its name.
 fn example(name: &str) -> &'static str {
-    let rest = PAGE.split_once(&format!("<!-- {name} -->\n\n```toml\n")).expect("the page has the example").1;
-    rest.split_once("```").expect("the example ends").0
+    let rest = PAGE.split_once(&format!("<!-- {name} -->\n\n```")).expect("the page has the example").1;
+    let (_, example) = rest.split_once('\n').expect("the example has lines");
+    example.split_once("```").expect("the example ends").0
+}
+
+#[test]
+fn the_example_rules_say_what_is_atomic() {
+    let sandbox = Sandbox::new();
+    sandbox.write("atomic.rules", example("atomic.rules"));
+    // One thread lets go of its lock within a function, and another one comes between.
+    let trace = |function: &str| {
+        let step =
+            |thread: &str| format!("{thread}|acq(l)|\n{thread}|r(x)|\n{thread}|w(x)|\n{thread}|rel(l)|\n");
+        let (first, second) = (step("T1"), step("T2"));
+        format!("T1|call(main)|\nT1|call({function})|\n{first}{second}{first}T1|return|\nT1|return|\n")
+    };
+    for (function, code) in
+        [("withdraw", 66), ("deposit", 0), ("deposit_all", 66), ("worker", 0), ("main", 0)]
+    {
+        sandbox.write("trace.std", trace(function));
+        sandbox.keirin("check trace.std --atomic-file atomic.rules").exits(code);
+    }
+}
+
+#[test]
+fn the_example_of_a_filter_hides_a_finding() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hidden.std", example("hidden.std"));
+    sandbox.keirin("check hidden.std").exits(66);
+    let run = sandbox.keirin("check hidden.std --skip-thread-local").exits(0);
+    assert!(run.out.contains("findings may be missing"), "{}", run.out);
+}
+
+#[test]
+fn the_examples_of_the_analyses_are_the_traces_that_they_name() {
+    let pages = [
+        include_str!("../../../../docs/analyses/velodrome.md"),
+        include_str!("../../../../docs/analyses/aerodrome.md"),
+    ];
+    let trace = std::fs::read_to_string(traces().join(SET_ADD)).unwrap();
+    let lines: Vec<&str> = trace.lines().collect();
+    for page in pages {
+        let mut seen = 0;
+        for line in page.lines().filter(|line| line.starts_with("    ")) {
+            let mut words = line.split_whitespace();
+            let (number, operation) = (words.next().unwrap(), words.next().unwrap());
+            assert_eq!(lines[number.parse::<usize>().unwrap() - 1], operation, "{line}");
+            seen += 1;
+        }
+        assert_eq!(seen, 12, "from the begin of the first block to the violation");
+        assert!(page.contains("`testdata/traces/set_add.std`"));
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The `keirin` program from the outside, run as its users run it.
 
+mod analyses;
+mod atomic_blocks;
 mod bad_configuration;
 mod bad_input;
 mod check;
