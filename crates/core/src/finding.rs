@@ -182,15 +182,30 @@ pub struct Findings {
     dropped: u64,
 }
 
-/// What makes two findings the same within one run: the rule and the places, not the threads or the addresses.
+/// What makes two findings the same within one run: the rule and the places, not the threads or the addresses. Only where
+/// the trace does not tell the places, the memory or the lock stands in for them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FindingKey {
-    /// The rule.
-    pub rule: Rule,
-    /// The regions that are blamed, or take part.
-    pub regions: Vec<RegionId>,
-    /// The sites of the operations that matter, in a fixed order.
-    pub sites: Vec<SiteId>,
+    rule: Rule,
+    regions: Vec<RegionId>,
+    sites: Vec<SiteId>,
+    object: Option<(bool, u64)>,
+}
+
+impl FindingKey {
+    /// The key of a finding: the regions that are blamed or take part, and the sites of the operations that matter, in a
+    /// fixed order. `op` is the operation at which it was noticed.
+    pub fn new(rule: Rule, regions: Vec<RegionId>, sites: Vec<SiteId>, op: Op) -> Self {
+        let places_known = sites.iter().all(|site| site.is_some());
+        let object = match op {
+            Op::Access { addr, .. } | Op::Atomic { addr, .. } if !places_known => Some((true, addr.0)),
+            Op::Acquire { lock, .. } | Op::Release { lock, .. } if !places_known => {
+                Some((false, u64::from(lock.0)))
+            }
+            _ => None,
+        };
+        Self { rule, regions, sites, object }
+    }
 }
 
 impl Findings {
@@ -241,7 +256,7 @@ mod tests {
     use super::*;
 
     fn add(findings: &mut Findings, site: u32, position: u64) {
-        let key = FindingKey { rule: Rule::DataRace, regions: Vec::new(), sites: vec![SiteId(site)] };
+        let key = FindingKey::new(Rule::DataRace, Vec::new(), vec![SiteId(site)], Op::End);
         let moment = Moment { position, ..Moment::default() };
         findings.add(key, moment, || RawFinding {
             rule: Rule::DataRace,
@@ -260,6 +275,17 @@ mod tests {
         }
         add(&mut findings, 1, 3);
         assert_eq!(findings.list().iter().map(|finding| finding.count).collect::<Vec<_>>(), [3, 1]);
+    }
+
+    #[test]
+    fn where_places_are_unknown_the_memory_tells_findings_apart() {
+        let key = |site, addr| {
+            let op = Op::Access { kind: crate::event::AccessKind::Read, size: 8, addr: Addr(addr) };
+            FindingKey::new(Rule::DataRace, Vec::new(), vec![site], op)
+        };
+        assert_eq!(key(SiteId(1), 8), key(SiteId(1), 16));
+        assert_eq!(key(SiteId::NONE, 8), key(SiteId::NONE, 8));
+        assert_ne!(key(SiteId::NONE, 8), key(SiteId::NONE, 16));
     }
 
     #[test]

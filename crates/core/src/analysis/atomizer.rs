@@ -153,11 +153,9 @@ impl Thread {
 }
 
 fn report(blocks: Vec<Refuted>, commit: RawStep, at: &RawStep, findings: &mut Findings) {
-    let key = FindingKey {
-        rule: Rule::IrreducibleBlock,
-        regions: blocks.iter().map(|block| block.region).collect(),
-        sites: vec![commit.moment.site, at.moment.site],
-    };
+    let regions = blocks.iter().map(|block| block.region).collect();
+    let sites = vec![commit.moment.site, at.moment.site];
+    let key = FindingKey::new(Rule::IrreducibleBlock, regions, sites, at.op);
     findings.add(key, at.moment, || RawFinding {
         rule: Rule::IrreducibleBlock,
         verdict: Verdict::Suspected,

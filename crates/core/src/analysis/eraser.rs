@@ -232,7 +232,7 @@ impl Eraser {
     #[cold]
     fn report(&self, at: &RawStep, earlier: &Access, held: &Held, part: Part, findings: &mut Findings) {
         let sites = vec![earlier.site, at.moment.site];
-        let key = FindingKey { rule: Rule::InconsistentLocking, regions: Vec::new(), sites };
+        let key = FindingKey::new(Rule::InconsistentLocking, Vec::new(), sites, at.op);
         findings.add(key, at.moment, || {
             let locksets = self.locksets.borrow();
             let op = Op::Access { kind: earlier.kind, size: part.size, addr: part.addr };

@@ -302,7 +302,7 @@ impl Analysis for FastTrack {
 #[cold]
 fn report(at: &RawStep, earlier: RawStep, findings: &mut Findings) {
     let sites = vec![earlier.moment.site, at.moment.site];
-    let key = FindingKey { rule: Rule::DataRace, regions: Vec::new(), sites };
+    let key = FindingKey::new(Rule::DataRace, Vec::new(), sites, at.op);
     findings.add(key, at.moment, || RawFinding {
         rule: Rule::DataRace,
         verdict: Verdict::Observed,

@@ -511,7 +511,7 @@ fn report(closed: Closed, blocks: &[Refuted], findings: &mut Findings) {
         hops.iter().map(|hop| hop.source.region).collect()
     };
     let sites = vec![first.source.site, last.source.site, last.target.site];
-    let key = FindingKey { rule: Rule::AtomicityViolation, regions, sites };
+    let key = FindingKey::new(Rule::AtomicityViolation, regions, sites, last.target_op);
     findings.add(key, last.target.moment(), || finding(&hops, increasing, refuted));
 }
 
