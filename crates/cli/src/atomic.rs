@@ -127,13 +127,16 @@ fn ignore_rule(patterns: Vec<Regex>) -> IgnoreRule {
 
 /// The blocks that were seen, and whether a finding speaks against them.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks(BTreeMap<String, bool>);
+pub(crate) struct Blocks {
+    refuted: BTreeMap<String, bool>,
+    incomplete: bool,
+}
 
 impl Blocks {
     /// Adds what one run showed.
     pub(crate) fn add(&mut self, seen: &[RegionId], findings: &[RawFinding], tables: &Tables) {
         for region in seen {
-            self.0.entry(tables.region_name(*region)).or_default();
+            self.refuted.entry(tables.region_name(*region)).or_default();
         }
         for finding in findings {
             let refuted = match &finding.evidence {
@@ -142,9 +145,19 @@ impl Blocks {
                 Evidence::Race(_) | Evidence::Locking(_) => continue,
             };
             for block in refuted {
-                self.0.insert(tables.region_name(block.region), true);
+                self.refuted.insert(tables.region_name(block.region), true);
             }
         }
+    }
+
+    /// Not all findings were kept, so a block that seems good may have been refuted.
+    pub(crate) fn note_incomplete(&mut self) {
+        self.incomplete = true;
+    }
+
+    /// True if it is not known of all blocks whether they were refuted.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     /// The blocks that were not refuted, as a file for `--atomic-file`.
@@ -153,7 +166,7 @@ impl Blocks {
             "# Blocks that no run has refuted so far. Written by keirin check --write-atomic-spec.\n\
              # Check them with keirin check --atomic-file.\n-.*\n",
         );
-        for (name, refuted) in &self.0 {
+        for (name, refuted) in &self.refuted {
             let pattern = regex::escape(name).replace('\n', "\\n");
             if *refuted {
                 text += &format!("# refuted: {pattern}\n");
@@ -214,8 +227,8 @@ mod tests {
     #[test]
     fn a_specification_names_what_was_not_refuted() {
         let mut blocks = Blocks::default();
-        blocks.0.insert("Set.add".to_owned(), true);
-        blocks.0.insert("get(x)".to_owned(), false);
+        blocks.refuted.insert("Set.add".to_owned(), true);
+        blocks.refuted.insert("get(x)".to_owned(), false);
         let text = blocks.specification();
         assert!(text.ends_with("-.*\n# refuted: Set\\.add\n+^get\\(x\\)$\n"), "{text}");
     }

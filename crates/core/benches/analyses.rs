@@ -6,7 +6,10 @@
 #![allow(missing_docs, clippy::print_stdout)]
 
 use keirin_core::analysis::Analysis;
+use keirin_core::analysis::aerodrome::AeroDrome;
+use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::eraser::Eraser;
 use keirin_core::analysis::fasttrack::FastTrack;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::generate::{Family, Generator, Plan};
@@ -59,8 +62,14 @@ fn run<A: Analysis + Default>(bytes: &[u8]) -> (f64, u64, usize) {
 
 type Run = fn(&[u8]) -> (f64, u64, usize);
 
-const ANALYSES: [(&str, Run); 3] =
-    [("empty", run::<Empty>), ("velodrome", run::<Velodrome>), ("fasttrack", run::<FastTrack>)];
+const ANALYSES: [(&str, Run); 6] = [
+    ("empty", run::<Empty>),
+    ("eraser", run::<Eraser>),
+    ("atomizer", run::<Atomizer>),
+    ("velodrome", run::<Velodrome>),
+    ("aerodrome", run::<AeroDrome>),
+    ("fasttrack", run::<FastTrack>),
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();

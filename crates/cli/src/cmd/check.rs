@@ -51,7 +51,12 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
         let mut options = options.clone();
         if failures.is_empty() {
             if let Some(path) = &options.write_atomic_spec {
-                write_file(path, &blocks.specification())?;
+                if blocks.is_incomplete() {
+                    let path = path.display();
+                    crate::complain(&format!("{path} is not written: not all findings were kept"));
+                } else {
+                    write_file(path, &blocks.specification())?;
+                }
             }
         } else {
             let lacking = [
@@ -138,6 +143,7 @@ pub(crate) fn check_one(
     let mut findings = Vec::new();
     for outcome in &ran.outcomes {
         if outcome.dropped > 0 {
+            blocks.note_incomplete();
             watched.notes.push(format!(
                 "{}: there are more than {} different findings; {} sightings of further ones were not kept",
                 input.name,

@@ -29,7 +29,8 @@
 //! none. Later reports: every one is a cycle of the full order. A block is blamed only if no equivalent run executes
 //! it without interruption; with [`reach::Reach`] also whenever that is so.
 //!
-//! **Deviations.** Reads that a write has seen are forgotten: whatever must follow them follows the write. Shared
+//! **Deviations.** Reads that a write has seen are forgotten: whatever must follow them follows the write;
+//! so are those that a later read is known to come after. Shared
 //! acquires do not conflict with each other. Regions still open at the end of the run need no special care.
 //!
 //! **Misses.** Violations of other schedules of the same run.
