@@ -14,5 +14,6 @@ pub mod lockset;
 pub mod replay;
 pub mod select;
 pub mod shadow;
+pub mod sptree;
 pub mod stack;
 pub mod trace;
