@@ -25,10 +25,25 @@ impl LocksetId {
     /// The set without locks.
     pub const EMPTY: Self = Self(0);
 
+    /// No set at all.
+    pub const ABSENT: Self = Self(u32::MAX);
+
     /// True for the set without locks.
     #[inline]
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
+    }
+
+    /// The number, for [`crate::family`].
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The set with a number that [`LocksetId::number`] gave.
+    #[inline]
+    pub(crate) fn of_number(number: u32) -> Self {
+        Self(number)
     }
 }
 

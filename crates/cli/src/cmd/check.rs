@@ -178,7 +178,7 @@ fn run_analyses(
 ) -> Result<Ran> {
     let mut progress = Progress::new(options.progress, "checking", input.bytes, Unit::Bytes);
     let checkers = checkers(names, options);
-    let replay_options = ReplayOptions { lenient: options.lenient };
+    let replay_options = ReplayOptions { lenient: options.lenient, ..ReplayOptions::default() };
     let mut passes: Vec<_> = checkers.iter().map(|checker| checker.start(replay_options)).collect();
     let selection = looking.selection();
     let mut left_out = LeftOut::default();

@@ -22,6 +22,7 @@
 //! its steps are seen by outsiders as the step before it. See [`Structure::collapse`].
 
 pub mod ranks;
+pub mod verdicts;
 
 /// A step: what a task does between two task constructs. Ids are used again when nobody refers to them any more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -11,7 +11,7 @@ fn repaired<A: Analysis>(text: &str, analysis: &A) -> Outcome {
     let strict =
         replay(&mut std_format::Reader::new(text.as_bytes()), analysis, ReplayOptions::default(), |_| {});
     assert!(matches!(strict, Err(TraceError::Order { .. })), "{strict:?}");
-    let options = ReplayOptions { lenient: true };
+    let options = ReplayOptions { lenient: true, ..ReplayOptions::default() };
     replay(&mut std_format::Reader::new(text.as_bytes()), analysis, options, |_| {}).expect("repaired")
 }
 
