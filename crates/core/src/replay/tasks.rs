@@ -238,7 +238,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         self.counts.events += 1;
         let task = match event.op {
             // A thread that starts a task need not do anything outside of it.
-            Op::TaskBegin { task } => return self.begin_task(position, event.thread, task),
+            Op::TaskBegin { task } => return self.begin_task(position, event, task),
             _ => match self.acting(event.thread) {
                 Ok(task) => task,
                 Err(fault) => return self.fault(position, fault),
@@ -252,6 +252,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             }
             Op::Atomic { kind, order, size, addr } => {
                 self.counts.accesses += 1;
+                self.tell(position, event, task);
                 // What an atomic operation acquires comes before it, what it releases after it.
                 if order.acquires() || kind != AtomicKind::Store {
                     self.atomic_receives(task, kind, order, addr);
@@ -263,8 +264,8 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 }
                 Ok(())
             }
-            Op::Acquire { lock, mode } => self.acquire(position, task, lock, mode),
-            Op::Release { lock, mode } => self.release(position, task, lock, mode),
+            Op::Acquire { lock, mode } => self.acquire(position, event, task, lock, mode),
+            Op::Release { lock, mode } => self.release(position, event, task, lock, mode),
             Op::Begin { region } => {
                 self.regions.note(region);
                 let instance = self.next_number();
@@ -274,6 +275,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                     data.block = Some(Block { instance, region });
                     data.turn = instance;
                 }
+                self.tell(position, event, task);
                 Ok(())
             }
             Op::End => {
@@ -286,15 +288,27 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                     data.block = None;
                     self.new_turn(task);
                 }
+                self.tell(position, event, task);
                 Ok(())
             }
             _ => self.rare_event(position, event, task),
         }
     }
 
+    /// Tells an analysis that wants to know what was done.
+    #[inline]
+    fn tell(&mut self, position: u64, event: &Event, task: Slot) {
+        if A::RECORDS {
+            let stack = self.tasks.data(task).stack;
+            let moment = Moment { position, thread: event.thread, site: event.site, stack };
+            self.analysis.operation(&RawStep { moment, op: event.op }, self.tasks.actor(task));
+        }
+    }
+
     #[inline]
     fn access(&mut self, position: u64, event: &Event, task: Slot, whole: Part, atomic: bool) {
         let analysis = self.analysis;
+        let actor = self.tasks.actor(task);
         let (data, structure, known, step) = self.tasks.parts(task);
         if data.ignoring > 0 {
             return;
@@ -310,6 +324,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         let findings = &mut self.findings;
         let mut now = Present {
             at: &at,
+            actor,
             atomic,
             order: Order { step, structure, known, questions: &mut self.questions },
             locks: data.history.locks(),
@@ -329,7 +344,14 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         }
     }
 
-    fn acquire(&mut self, position: u64, task: Slot, id: LockId, mode: LockMode) -> Result<(), Fault> {
+    fn acquire(
+        &mut self,
+        position: u64,
+        event: &Event,
+        task: Slot,
+        id: LockId,
+        mode: LockMode,
+    ) -> Result<(), Fault> {
         let acting = self.tasks.actor(task);
         if let Some(holder) = self.locks.get(id).conflicting_holder(acting, mode) {
             self.fault(position, Fault::LockHeld { lock: id, holder, acting })?;
@@ -341,16 +363,27 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         }
         if self.locks.get(id).acquire(acting, mode) {
             self.change_locks(task, id, mode, true);
+            self.tell(position, event, task);
         } else {
             self.counts.reentrant += 1;
         }
         Ok(())
     }
 
-    fn release(&mut self, position: u64, task: Slot, id: LockId, mode: LockMode) -> Result<(), Fault> {
+    fn release(
+        &mut self,
+        position: u64,
+        event: &Event,
+        task: Slot,
+        id: LockId,
+        mode: LockMode,
+    ) -> Result<(), Fault> {
         let acting = self.tasks.actor(task);
         match self.locks.get(id).release(acting, mode) {
-            Some(true) => self.change_locks(task, id, mode, false),
+            Some(true) => {
+                self.change_locks(task, id, mode, false);
+                self.tell(position, event, task);
+            }
             Some(false) => self.counts.reentrant += 1,
             None => return self.fault(position, Fault::LockNotHeld { lock: id, mode, acting }),
         }
@@ -370,7 +403,8 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         data.turn = turn;
     }
 
-    fn begin_task(&mut self, position: u64, thread: ThreadId, id: TaskId) -> Result<(), Fault> {
+    fn begin_task(&mut self, position: u64, event: &Event, id: TaskId) -> Result<(), Fault> {
+        let thread = event.thread;
         let woken = match self.threads.get(thread.index()) {
             Some(data) if data.acted && !data.ended => Ok(()),
             _ => self.wake(thread),
@@ -379,6 +413,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             Ok(task) => {
                 if self.tasks.data(task).turn == 0 {
                     self.new_step(task);
+                    self.tell(position, event, task);
                 }
                 Ok(())
             }
@@ -389,39 +424,42 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     fn rare_event(&mut self, position: u64, event: &Event, task: Slot) -> Result<(), Fault> {
         let thread = event.thread;
         match event.op {
-            Op::Spawn { task: id } => self.spawn(position, task, Actor::Task(id)),
+            Op::Spawn { task: id } => self.spawn(position, event, task, Actor::Task(id)),
             Op::Fork { child } if child.0 >= MAX_THREADS => self.fault(position, Fault::ThreadNumber(child)),
             Op::Fork { child } => {
                 if self.threads.get(child.index()).is_some_and(|data| data.acted) {
                     return self.fault(position, Fault::ForkOfKnown(child));
                 }
-                self.spawn(position, task, Actor::Thread(child))
+                self.spawn(position, event, task, Actor::Thread(child))
             }
             Op::TaskWait => {
                 let effect = self.tasks.wait(task);
-                self.constructed(position, task, effect)
+                self.constructed(position, event, task, effect)
             }
             Op::TaskJoin { task: id } => {
                 let effect = self.tasks.join(task, Actor::Task(id));
-                self.constructed(position, task, effect)
+                self.constructed(position, event, task, effect)
             }
             Op::Join { child } => {
                 if let Some(data) = self.threads.get_mut(child.index()) {
                     data.ended = true;
                 }
                 let effect = self.tasks.join(task, Actor::Thread(child));
-                self.constructed(position, task, effect)
+                self.constructed(position, event, task, effect)
             }
             Op::FinishBegin => {
                 self.tasks.finish_begin(task);
-                self.constructed(position, task, Ok(Effect::NewStep))
+                self.constructed(position, event, task, Ok(Effect::NewStep))
             }
             Op::FinishEnd => {
                 let effect = self.tasks.finish_end(task);
-                self.constructed(position, task, effect)
+                self.constructed(position, event, task, effect)
             }
             Op::TaskOrder { before, after } => match self.tasks.order(before, after) {
-                Ok(()) => Ok(()),
+                Ok(()) => {
+                    self.tell(position, event, task);
+                    Ok(())
+                }
                 Err(fault) => self.fault(position, fault),
             },
             Op::TaskSuspend { task: id } => match self.tasks.suspend(thread, id) {
@@ -430,6 +468,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             },
             Op::TaskEnd { task: id } => match self.tasks.end(thread, id) {
                 Ok(()) => {
+                    self.tell(position, event, task);
                     self.note_edges();
                     Ok(())
                 }
@@ -438,6 +477,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             Op::ThreadEnd => {
                 self.threads[thread.index()].ended = true;
                 self.tasks.end_thread(thread);
+                self.tell(position, event, task);
                 Ok(())
             }
             Op::Alloc { size, addr } | Op::Free { size, addr } => {
@@ -480,19 +520,27 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         }
     }
 
-    fn spawn(&mut self, position: u64, by: Slot, actor: Actor) -> Result<(), Fault> {
+    fn spawn(&mut self, position: u64, event: &Event, by: Slot, actor: Actor) -> Result<(), Fault> {
         match self.tasks.spawn(by, actor, TaskData::default()) {
-            Ok(_) => self.constructed(position, by, Ok(Effect::NewStep)),
+            Ok(_) => self.constructed(position, event, by, Ok(Effect::NewStep)),
             Err(fault) => self.fault(position, fault),
         }
     }
 
     /// A task construct was met.
-    fn constructed(&mut self, position: u64, task: Slot, effect: Result<Effect, Fault>) -> Result<(), Fault> {
+    fn constructed(
+        &mut self,
+        position: u64,
+        event: &Event,
+        task: Slot,
+        effect: Result<Effect, Fault>,
+    ) -> Result<(), Fault> {
         match effect {
             Ok(effect) => {
                 self.new_step(task);
+                self.tell(position, event, task);
                 if effect == Effect::Serial {
+                    self.analysis.serial(&mut self.findings);
                     self.conditions.clear();
                     self.tokens.clear();
                     self.atomics.clear();
@@ -609,6 +657,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         }
         self.note_edges();
         self.new_turn(task);
+        self.tell(position, event, task);
         Ok(())
     }
 
@@ -658,6 +707,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
 
     /// The end of the run.
     pub fn finish(mut self) -> Outcome {
+        self.analysis.end_of_run(&mut self.findings);
         self.counts.threads = self.threads.iter().filter(|data| data.acted).count() as u64;
         self.counts.locks = self.locks.used();
         self.counts.tasks = self.tasks.counts().spawned;

@@ -25,7 +25,7 @@ use crate::finding::{
 use crate::lockset::{LocksetId, Locksets};
 use crate::sptree::verdicts::Verdicts;
 use crate::sptree::{Relation, StepId, Structure};
-use crate::tasks::Known;
+use crate::tasks::{Actor, Known};
 use std::cell::Cell;
 
 /// All atomic operations exclude each other, as if they held this lock.
@@ -33,6 +33,9 @@ pub const ATOMIC: LockId = LockId::NONE;
 
 /// One algorithm for tasks.
 pub trait TaskAnalysis {
+    /// True if [`TaskAnalysis::operation`] is to be called.
+    const RECORDS: bool = false;
+
     /// What is kept for each stretch of memory whose bytes were always accessed together.
     type Cell: Clone + Default;
 
@@ -49,6 +52,24 @@ pub trait TaskAnalysis {
     /// A location is declared to belong to a group. By default nothing happens.
     fn group(&self, group: GroupId, addr: Addr, size: u32) {
         let _ = (group, addr, size);
+    }
+
+    /// Something other than a plain access was done and can have happened: a lock was taken or released (not: taken again
+    /// by its holder), a task was spawned, started for the first time, ended or waited for, a scope or a block begins or
+    /// ends, or something orders tasks beside the tree. An atomic operation is told here before it is told as an access.
+    fn operation(&self, at: &RawStep, actor: Actor) {
+        let _ = (at, actor);
+    }
+
+    /// A task construct has left the acting task as the only one: all that came before it, in any schedule, comes before
+    /// all that follows.
+    fn serial(&self, findings: &mut Findings) {
+        let _ = findings;
+    }
+
+    /// The run is over.
+    fn end_of_run(&self, findings: &mut Findings) {
+        let _ = findings;
     }
 
     /// Shows all steps that a cell refers to, so that they can be replaced.
@@ -76,6 +97,8 @@ pub trait TaskAnalysis {
 pub struct Present<'a, S: Structure> {
     /// The access.
     pub at: &'a RawStep,
+    /// Who acts.
+    pub actor: Actor,
     /// The access is an atomic operation.
     pub atomic: bool,
     /// The task's current step and how others stand to it.
