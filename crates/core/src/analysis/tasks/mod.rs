@@ -23,6 +23,7 @@ use crate::finding::{
     Doubt, Evidence, FindingKey, Findings, Moment, Race, RawFinding, RawStep, Rule, Verdict,
 };
 use crate::lockset::{LocksetId, Locksets};
+use crate::replay::tasks::OpenRegions;
 use crate::sptree::verdicts::Verdicts;
 use crate::sptree::{Relation, StepId, Structure};
 use crate::tasks::{Actor, Known};
@@ -111,6 +112,11 @@ pub struct Present<'a, S: Structure> {
     pub block: Option<Block>,
     /// What was held before.
     pub history: &'a History,
+    /// Changes when a task is left as the only one: what was done in another era comes before everything that follows,
+    /// in every schedule.
+    pub era: u32,
+    /// The steps and blocks that have not ended.
+    pub open_regions: &'a OpenRegions,
     /// All locksets.
     pub locksets: &'a mut Locksets,
     /// All families of locksets.
