@@ -12,8 +12,10 @@
 //! afterwards by [`crate::witness`], for the memory that they [flag](Present::flag).
 
 pub mod all_sets;
+pub mod atomicity;
 pub mod kept;
 pub mod ptracer;
+pub mod published_ptracer;
 pub mod spd3;
 
 use crate::analysis::{Part, Statistic};
@@ -149,6 +151,15 @@ impl<S: Structure> Present<'_, S> {
     #[inline]
     pub fn family_since(&mut self, version: u32) -> FamilyId {
         self.history.family_since(version, self.families, self.locksets)
+    }
+
+    /// True if some of the given locks was released since a version of the task's history. Modes do not matter.
+    pub fn released_since(&mut self, version: u32, locks: LocksetId) -> bool {
+        let family = self.family_since(version);
+        self.families.some_member(family, |member| {
+            let member = self.locksets.for_reads(member);
+            !self.locksets.is_subset(locks, member)
+        })
     }
 
     /// True if an access with the given locks fits in at some point of a family.
