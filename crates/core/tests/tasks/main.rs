@@ -1,0 +1,7 @@
+//! Task-parallel programs: the oracle that decides by trying every schedule, and what is compared with it.
+
+mod laws;
+mod naive;
+mod observed;
+mod oracle;
+mod support;
