@@ -265,6 +265,11 @@ impl Structure for Ranks {
         self.nodes
     }
 
+    fn bytes(&self) -> usize {
+        self.records.capacity() * size_of::<Record>()
+            + (self.stand_in.capacity() + self.free.capacity() + self.collapsed.capacity()) * size_of::<u32>()
+    }
+
     fn forget_collapsed(&mut self) {
         for &index in &self.collapsed {
             self.stand_in[index as usize].set(NONE);
