@@ -23,6 +23,8 @@
 //! **Memory.** When a scope has been closed and nobody can refer to single steps of it any more, it is *collapsed*: all
 //! its steps are seen by outsiders as the step before it. See [`Structure::collapse`].
 
+pub mod label;
+pub mod labels;
 pub mod ranks;
 pub mod tree;
 pub mod verdicts;
