@@ -26,6 +26,8 @@
 pub mod label;
 pub mod labels;
 pub mod ranks;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 pub mod verdicts;
 
