@@ -214,9 +214,9 @@ impl Chunks {
         self.chunks.len() - 1 - self.free.len()
     }
 
-    /// How many bytes are set aside for chunks.
+    /// How many bytes the chunks take.
     pub fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>() + self.free.capacity() * size_of::<u32>()
+        self.chunks.len() * size_of::<Chunk>() + self.free.len() * size_of::<u32>()
     }
 
     /// Forgets a chunk that no label uses any more.

@@ -161,11 +161,8 @@ impl Structure for Labels {
     }
 
     fn bytes(&self) -> usize {
-        let links = self.next.capacity()
-            + self.stand_in.capacity()
-            + self.free.capacity()
-            + self.collapsed.capacity();
-        self.labels.capacity() * size_of::<Label>() + links * size_of::<u32>() + self.chunks.bytes()
+        let links = self.next.len() + self.stand_in.len() + self.free.len() + self.collapsed.len();
+        self.labels.len() * size_of::<Label>() + links * size_of::<u32>() + self.chunks.bytes()
     }
 
     fn forget_collapsed(&mut self) {

@@ -140,7 +140,8 @@ pub trait Structure: Default {
     /// How many nodes the structure has made in its life.
     fn nodes(&self) -> u64;
 
-    /// How many bytes are set aside for the structure, without what places and scopes hold.
+    /// How many bytes the structure's records take, without what places and scopes hold. Tables that grow may have set
+    /// aside up to twice that.
     fn bytes(&self) -> usize;
 
     /// Forgets the collapsed steps, after every reference to a step was replaced by what [`Structure::resolve`] gives.

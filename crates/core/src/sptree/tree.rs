@@ -149,6 +149,6 @@ impl Structure for Tree {
     }
 
     fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.nodes.len() * size_of::<Node>()
     }
 }

@@ -178,3 +178,20 @@ fn nesting_100_000_deep() {
         agree(&ranks, &nested::<Tree>(100_000, nesting), 500);
     }
 }
+
+/// A count, not a time: how many steps get new numbers for each one that is put into a list.
+#[test]
+fn making_room_moves_few_steps() {
+    let shapes = [
+        ("a loop", flat::<Ranks>(2_000_000)),
+        ("phases", phases(400, 4096)),
+        ("halves", halves(17)),
+        ("nested tasks", nested(100_000, Nesting::Tasks)),
+        ("nested scopes", nested(100_000, Nesting::Scopes)),
+        ("nested tasks and scopes", nested(100_000, Nesting::Both)),
+    ];
+    for (name, Shape { structure, .. }) in &shapes {
+        let insertions = 2 * structure.nodes();
+        assert!(structure.moved() < 15 * insertions, "{name}: {} moved for {insertions}", structure.moved());
+    }
+}
