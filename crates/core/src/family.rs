@@ -115,6 +115,11 @@ impl History {
         self.current = locks;
     }
 
+    /// Something else has changed that others want to date by versions.
+    pub fn tick(&mut self) {
+        self.version += 1;
+    }
+
     /// Nobody will ask about what was before now.
     pub fn cut(&mut self) {
         self.former.clear();

@@ -1,16 +1,12 @@
 //! What must hold for all programs, and that random programs are worth looking at.
 
+use crate::support::cases;
 use crate::support::explore::{Locks, States};
 use crate::support::generate::{Discipline, generate};
 use crate::support::oracle::{Apparent, Oracle, racy_locations, torn_locations};
 use crate::support::program::{Held, Op, Program, Regions};
 use crate::support::random::Random;
 use std::collections::BTreeSet;
-
-/// How many programs of each discipline: `KEIRIN_CASES`, which the long mode of `./test` sets, or some thousands.
-fn cases() -> u64 {
-    std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000)
-}
 
 /// How many programs have something.
 #[derive(Default, Debug)]

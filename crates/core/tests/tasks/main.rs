@@ -1,5 +1,6 @@
 //! Task-parallel programs: the oracle that decides by trying every schedule, and what is compared with it.
 
+mod apparent;
 mod laws;
 mod naive;
 mod observed;

@@ -114,6 +114,8 @@ pub struct Present<'a, S: Structure> {
     pub block: Option<Block>,
     /// What was held before.
     pub history: &'a History,
+    /// What the task knew beside the tree at earlier points of this step, each until a version of the history.
+    pub known_before: &'a [(u32, Known)],
     /// Changes when a task is left as the only one: what was done in another era comes before everything that follows,
     /// in every schedule.
     pub era: u32,
@@ -166,6 +168,25 @@ impl<S: Structure> Present<'_, S> {
     #[inline]
     pub fn fits(&mut self, family: FamilyId, locks: LocksetId) -> bool {
         self.families.fits(self.locksets, family, locks)
+    }
+
+    /// How others stand to this step as it was at a version of the history: what is between that point and now, by order
+    /// beside the tree, is parallel then and not now.
+    #[inline]
+    pub fn order_at(&mut self, version: u32) -> Order<'_, S> {
+        let known = match self.known_before {
+            [] => self.order.known,
+            before => {
+                let then = before.iter().find(|(until, _)| *until > version);
+                then.map_or(self.order.known, |(_, known)| known)
+            }
+        };
+        Order {
+            step: self.order.step,
+            structure: self.order.structure,
+            known,
+            questions: self.order.questions,
+        }
     }
 
     /// This access as an entry to remember.

@@ -66,6 +66,8 @@ struct TaskData {
     ignoring: u32,
     /// Changes whenever an access may mean something else than before.
     turn: u32,
+    /// What the task knew beside the tree at earlier points of its step, each until a version of the history.
+    known_before: Vec<(u32, Known)>,
     /// What a release fence has published, for later stores.
     fenced: Known,
     /// What loads without order have seen, for a later acquire fence.
@@ -170,6 +172,11 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         self.tasks.structure()
     }
 
+    /// The next event of the run. An error is an order that cannot have happened and was not repaired.
+    pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
+        self.step(position, event)
+    }
+
     /// Counts a fault as repaired, or gives up.
     #[cold]
     fn fault(&mut self, position: u64, fault: Fault) -> Result<(), Fault> {
@@ -232,6 +239,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         data.step_instance = step;
         data.turn = step;
         data.history.cut();
+        data.known_before.clear();
         if let Some(open) = &mut data.block {
             self.open_regions.close(open.instance);
             self.open_regions.open(block);
@@ -356,6 +364,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             step_instance: data.step_instance,
             block: data.block,
             history: &data.history,
+            known_before: &data.known_before,
             era: self.era,
             open_regions: &self.open_regions,
             locksets: &mut self.locksets,

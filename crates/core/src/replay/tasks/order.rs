@@ -6,7 +6,7 @@ use crate::analysis::tasks::TaskAnalysis;
 use crate::event::{Addr, AtomicKind, Event, MemoryOrder, Op};
 use crate::replay::Fault;
 use crate::sptree::Structure;
-use crate::tasks::Slot;
+use crate::tasks::{Known, Slot};
 
 impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
     /// Events that put tasks in order beside the tree.
@@ -24,13 +24,13 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 self.tasks.merge(sync, &known);
             }
             Op::Wait { condition } => {
-                if let Some(known) = self.conditions.get(&condition.0) {
-                    self.tasks.learn(task, known);
+                if let Some(known) = self.conditions.get(&condition.0).cloned() {
+                    self.learn(task, &known);
                 }
             }
             Op::HappensAfter { token } => {
-                if let Some(known) = self.tokens.get(&token) {
-                    self.tasks.learn(task, known);
+                if let Some(known) = self.tokens.get(&token).cloned() {
+                    self.learn(task, &known);
                 }
             }
             Op::BarrierArrive { barrier } => {
@@ -44,8 +44,9 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 let state = self.barriers.entry(barrier).or_default();
                 match state.leave(thread) {
                     Some(sync) => {
-                        self.tasks.learn(task, sync);
+                        let known = sync.clone();
                         state.drop_finished();
+                        self.learn(task, &known);
                     }
                     None => return self.fault(position, Fault::LeaveWithoutArrive { barrier, thread }),
                 }
@@ -53,7 +54,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
             Op::Fence { order } => {
                 if order.acquires() {
                     let seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-                    self.tasks.learn(task, &seen);
+                    self.learn(task, &seen);
                 }
                 if order.releases() {
                     let known = self.tasks.publish(task);
@@ -71,19 +72,30 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
         Ok(())
     }
 
+    /// The task learns that something is finished, in the middle of a step.
+    fn learn(&mut self, task: Slot, known: &Known) {
+        let before = self.tasks.known(task).clone();
+        self.tasks.learn(task, known);
+        let (data, ..) = self.tasks.parts(task);
+        data.history.tick();
+        data.known_before.push((data.history.version(), before));
+    }
+
     /// An atomic operation sees what others have released.
     pub(super) fn atomic_receives(&mut self, task: Slot, kind: AtomicKind, order: MemoryOrder, addr: Addr) {
         if kind == AtomicKind::Store {
             return;
         }
-        let Some(known) = self.atomics.get(&addr.0).filter(|known| !known.is_empty()) else { return };
+        let Some(known) = self.atomics.get(&addr.0).filter(|known| !known.is_empty()).cloned() else {
+            return;
+        };
         if order.acquires() {
-            self.tasks.learn(task, known);
+            self.learn(task, &known);
             self.note_edges();
             self.new_turn(task);
         } else {
             let mut seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-            self.tasks.merge(&mut seen, known);
+            self.tasks.merge(&mut seen, &known);
             self.tasks.parts(task).0.seen = seen;
         }
     }

@@ -12,3 +12,14 @@ pub(crate) mod oracle;
 pub(crate) mod program;
 pub(crate) mod random;
 pub(crate) mod shrink;
+
+/// How many programs of each discipline: `KEIRIN_CASES`, which the long mode of `./test` sets, or some thousands.
+pub(crate) fn cases() -> u64 {
+    std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000)
+}
+
+/// The seed of a case. `KEIRIN_SEED` moves on to other programs.
+pub(crate) fn seed(case: u64) -> u64 {
+    let base: u64 = std::env::var("KEIRIN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    (base << 32) + case + 1
+}

@@ -129,7 +129,7 @@ impl Groups {
         for first in earlier.iter().filter(|first| first.access.member != member) {
             let family = now.family_since(first.version);
             let pair = Pair { step: now.order.step, first: first.site, second: touch.site };
-            if let Some((other, conflict)) = group.torn_by(now, first.access, access, family) {
+            if let Some((other, conflict)) = group.torn_by(now, first, access, family) {
                 group.told = true;
                 tell(now, part, id, pair, other, conflict, findings);
                 return true;
@@ -158,10 +158,11 @@ impl Group {
     fn torn_by<S: Structure>(
         &self,
         now: &mut Present<'_, S>,
-        first: Access,
+        earlier: &Touch,
         second: Access,
         family: FamilyId,
     ) -> Option<(Pair, Conflict)> {
+        let first = earlier.access;
         for class in &self.pairs {
             let straight = first.conflicts(class.first)
                 && second.conflicts(class.second)
@@ -174,7 +175,7 @@ impl Group {
                     || now.fits(class.family, first.locks)
                     || now.fits(class.family, second.locks));
             if (straight || crossed)
-                && let Some(pair) = class.kept.parallel(&mut now.order)
+                && let Some(pair) = class.kept.parallel(&mut now.order_at(earlier.version))
             {
                 return Some((pair, if straight { Conflict::Straight } else { Conflict::Crossed }));
             }
@@ -193,10 +194,10 @@ impl Group {
         let same =
             |class: &&mut Class| class.first == first && class.second == second && class.family == family;
         match self.pairs.iter_mut().find(same) {
-            Some(class) => class.kept.add(&mut now.order, pair),
+            Some(class) => class.kept.add(&mut now.order_at(0), pair),
             None => {
                 let mut kept = Kept::default();
-                kept.add(&mut now.order, pair);
+                kept.add(&mut now.order_at(0), pair);
                 self.pairs.push(Class { first, second, family, kept });
             }
         }

@@ -307,7 +307,7 @@ fn inside<S: Structure>(
     }
     let local = cell.local;
     let family = now.family_since(local.first_version);
-    if let Some((entry, kind)) = tearing(now, cell, family, false) {
+    if let Some((entry, kind)) = tearing(now, cell, local.first_version, family, false) {
         tell(now, cell, part, (local.first, entry, kind), None, findings);
         return true;
     }
@@ -331,7 +331,7 @@ fn inside<S: Structure>(
         return false;
     }
     let family = now.family_since(local.write_version);
-    if let Some((entry, kind)) = tearing(now, cell, family, true) {
+    if let Some((entry, kind)) = tearing(now, cell, local.write_version, family, true) {
         tell(now, cell, part, (local.write, entry, kind), None, findings);
         return true;
     }
@@ -361,11 +361,13 @@ fn find_local<S: Structure>(now: &Present<'_, S>, cell: &mut Cell, region: u32) 
     }
 }
 
-/// A remembered access by a parallel step that fits into a family: a write, or a read if reads tear.
+/// A remembered access that fits into a family, by a step that is parallel to the current one as it was at a version: a
+/// write, or a read if reads tear.
 #[inline]
 fn tearing<S: Structure>(
     now: &mut Present<'_, S>,
     cell: &Cell,
+    version: u32,
     family: FamilyId,
     reads_tear: bool,
 ) -> Option<(Entry, AccessKind)> {
@@ -375,7 +377,7 @@ fn tearing<S: Structure>(
         if !kept.is_empty()
             && !kept.is_only(now.order.step)
             && now.fits(family, singles.locks)
-            && let Some(entry) = kept.parallel(&mut now.order)
+            && let Some(entry) = kept.parallel(&mut now.order_at(version))
         {
             return Some((entry, if reads_tear { AccessKind::Read } else { AccessKind::Write }));
         }
@@ -470,7 +472,7 @@ fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
                 return;
             }
             let family = now.family_since(read.version);
-            if let Some((entry, kind)) = tearing(now, cell, family, false) {
+            if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
                 tell(now, cell, part, (read.site, entry, kind), Some(LockId::NONE), findings);
                 return;
             }
@@ -480,7 +482,8 @@ fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
     }
 }
 
-/// Remembers the access as a possible A2.
+/// Remembers the access as a possible A2. What the step has learned in its middle does not count: an access of which it
+/// has learned only then may still come between its own.
 #[inline]
 fn keep_single<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, kind: AccessKind) {
     let (locks, entry) = (now.locks, now.entry());
@@ -490,16 +493,16 @@ fn keep_single<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, kind: Ac
     if cell.singles.locks == locks {
         let kept = cell.singles.kept(kind);
         if !kept.is_only(now.order.step) {
-            kept.add(&mut now.order, entry);
+            kept.add(&mut now.order_at(0), entry);
         }
         return;
     }
     let list = &mut cell.more.get_or_insert_default().singles;
     match list.iter_mut().find(|singles| singles.locks == locks) {
-        Some(singles) => singles.kept(kind).add(&mut now.order, entry),
+        Some(singles) => singles.kept(kind).add(&mut now.order_at(0), entry),
         None => {
             let mut singles = Singles { locks, ..Singles::default() };
-            singles.kept(kind).add(&mut now.order, entry);
+            singles.kept(kind).add(&mut now.order_at(0), entry);
             list.push(singles);
         }
     }
