@@ -2,6 +2,7 @@
 
 mod apparent;
 mod laws;
+mod memory;
 mod naive;
 mod observed;
 mod oracle;
