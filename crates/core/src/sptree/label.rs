@@ -134,7 +134,7 @@ fn spread_digits(number: u64) -> u64 {
 /// Compares two paths that go on from the same chunk.
 ///
 /// Whether the async bits of large ordinals differ is another matter with each question, and a processor would guess
-/// wrong as often as not; hence there is no branch for it.
+/// wrong as often as not; hence the compiler is asked for no branch there.
 #[inline]
 fn compare(a: &Path, b: &Path) -> Relation {
     // The word with the first difference and the one behind it.
