@@ -110,6 +110,8 @@ pub struct Tasks<S: Structure, T> {
     running: Vec<Vec<Slot>>,
     /// From here the threads branch off that nobody forked.
     strangers: Option<S::Place>,
+    /// Threads that nobody forked, with the first one.
+    roots: u32,
     /// Tasks that have not ended.
     live: usize,
     counts: TaskCounts,
@@ -148,6 +150,7 @@ impl<S: Structure, T> Tasks<S, T> {
             free_scopes: Vec::new(),
             running: Vec::new(),
             strangers: None,
+            roots: 0,
             live: 0,
             counts: TaskCounts::default(),
         }
@@ -274,6 +277,7 @@ impl<S: Structure, T> Tasks<S, T> {
                     }
                     Some(strangers) => self.structure.spawn(strangers),
                 };
+                self.roots += 1;
                 self.new_task(Actor::Thread(thread), place, Known::default(), NO_SCOPE, data())
             }
         };
@@ -371,7 +375,9 @@ impl<S: Structure, T> Tasks<S, T> {
     fn close(&mut self, by: Slot) -> Effect {
         let Some(index) = self.task(by).scopes.pop() else { return Effect::NewStep };
         self.structure.close(&mut self.tasks[by.0 as usize].place, self.scopes[index.0 as usize].scope);
-        let serial = self.live == 1;
+        // That all others have ended is not enough: some may have done so by chance, with nobody waiting for them.
+        let task = &self.tasks[by.0 as usize];
+        let serial = self.live == 1 && self.roots == 1 && task.home == NO_SCOPE && task.scopes.is_empty();
         let scope = &mut self.scopes[index.0 as usize];
         let (handle, outer, referred_to) = (scope.scope, scope.outer, scope.referred_to);
         let known = std::mem::take(&mut scope.known);
