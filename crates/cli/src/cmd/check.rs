@@ -70,7 +70,7 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
                 }
             }
         }
-        finish(merge(findings), watched, &options, &filters)?
+        finish(merge(findings, u64::saturating_add), watched, &options, &filters)?
     } else {
         Exit::Clean
     };
@@ -153,10 +153,11 @@ pub(crate) fn check_one(
         }
         let tables = input.source.tables();
         blocks.add(&outcome.regions, &outcome.findings, tables);
-        let names = Names { tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
+        let names =
+            Names { trace: &input.name, tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
         findings.extend(resolve(&outcome.findings, names));
     }
-    Ok(findings)
+    Ok(merge(findings, u64::max))
 }
 
 /// What the analyses said about one trace.
