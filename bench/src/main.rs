@@ -38,7 +38,7 @@ fn main() -> Result<()> {
             let settings = transactions::Settings {
                 events: *arguments.get_one("events").expect("has a default"),
                 limit: limit(arguments),
-                families: families(arguments, &Family::ALL),
+                families: families(arguments, &Family::THREADS),
             };
             print(&transactions::table(&programs()?, &settings)?);
             Ok(())

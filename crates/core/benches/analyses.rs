@@ -84,7 +84,7 @@ fn main() {
     };
     let families = match value("--family") {
         Some(name) => vec![name.parse().expect("a family")],
-        None => Family::ALL.to_vec(),
+        None => Family::THREADS.to_vec(),
     };
     println!("{:<18} {:<10} {:>12} {:>10} {:>9}", "family", "analysis", "M events/s", "of empty", "findings");
     for family in families {

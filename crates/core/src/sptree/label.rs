@@ -16,9 +16,9 @@
 //! end of a path. A step is thus its own path followed by zeros, before everything that goes on from it.
 //!
 //! **Nibbles.** A component is made of nibbles, each with three bits of the ordinal and, lowest, the async bit, which is
-//! the same in all nibbles of a component. Ordinals up to 6 have one nibble. Larger ones have the digit 7, then the number
-//! of octal digits less one (7: as many as there ever are), then the digits of what they exceed 7 by. Longer codes are of
-//! larger ordinals, so comparing nibbles compares ordinals.
+//! the same in all nibbles of a component. Ordinals up to 6 have one nibble. Larger ones have the digit 7, then a digit
+//! that announces how many octal digits follow (0 to 7: 1, 2, 3, 4, 5, 7, 9 or 14), then the digits of what they exceed 7
+//! by. Longer codes are of larger ordinals, so comparing digits compares ordinals.
 //!
 //! **Chunks.** A label has room for 48 nibbles. If a component does not fit behind the path of its parent node, that path
 //! becomes a chunk, once for each node, and the label goes on from there. Chunks form a tree with jump pointers (Myers:
@@ -39,7 +39,7 @@ const ROOM: u32 = 48;
 const NIBBLES_OF_WORD: u32 = 16;
 /// The first digit of large ordinals, and the first that is one.
 const ESCAPE: u64 = 7;
-/// How many octal digits the largest ordinals have. With the escape and the length, such a code is as long as a word.
+/// How many octal digits the largest ordinals have. With the two digits in front, such a code is as long as a word.
 const MOST_DIGITS: u32 = 14;
 /// The async bits of a word.
 const ASYNC: u64 = 0x1111_1111_1111_1111;
@@ -47,10 +47,7 @@ const ASYNC: u64 = 0x1111_1111_1111_1111;
 type Path = [u64; 3];
 
 /// The path of a step or node.
-///
-/// Aligned so that no label is torn between two lines of a processor's cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(align(32))]
 pub struct Label {
     path: Path,
     /// The chunk the path goes on from; 0 if there is none.
@@ -103,15 +100,26 @@ impl Code {
         } else {
             let rest = ordinal - ESCAPE;
             let digits = (u64::BITS - (rest | 1).leading_zeros()).div_ceil(3);
-            let (announced, digits) = if digits < 8 { (digits - 1, digits) } else { (7, MOST_DIGITS) };
-            debug_assert!(rest >> (3 * digits) == 0, "that many constructs take years");
-            let length = 2 + digits;
+            debug_assert!(digits <= MOST_DIGITS, "that many constructs take years");
+            let announced = match digits {
+                0..=5 => digits - 1,
+                6..=7 => 5,
+                8..=9 => 6,
+                _ => 7,
+            };
+            let length = length_announced(announced.into());
             let behind = spread_digits(rest) << 1 << (64 - 4 * length);
             (ESCAPE << 61 | u64::from(announced) << 57 | behind, length)
         };
         let marks = if is_async { ASYNC >> (64 - 4 * length) << (64 - 4 * length) } else { 0 };
         Self { bits: bits | marks, length }
     }
+}
+
+/// How many nibbles a large ordinal has, with the escape and this digit that announces it.
+#[inline]
+fn length_announced(digit: u64) -> u32 {
+    (0x100B_0907_0605_0403u64 >> (8 * digit)) as u32 & 0xFF
 }
 
 /// Gives each octal digit a nibble, by halves.
@@ -123,26 +131,34 @@ fn spread_digits(number: u64) -> u64 {
 }
 
 /// Compares two paths that go on from the same chunk.
+///
+/// Whether an ordinal is large, and where, differs from question to question, so that a processor would guess wrong at
+/// each branch; hence there are none, except for equal paths.
 #[inline]
 fn compare(a: &Path, b: &Path) -> Relation {
-    let word = if a[0] != b[0] {
-        0
-    } else if a[1] != b[1] {
-        1
-    } else {
-        2
-    };
-    let difference = a[word] ^ b[word];
-    if difference == 0 {
+    let [first, second, third] = [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2]];
+    // The word with the first difference and the one behind it, of both.
+    let late = (a[1], a[2], b[1], b[2]);
+    let late = if second != 0 { late } else { (a[2], 0, b[2], 0) };
+    let (a, behind_a, b, behind_b) = if first != 0 { (a[0], a[1], b[0], b[1]) } else { late };
+    if first | second | third == 0 {
         return Relation::Before;
     }
-    let offset = difference.leading_zeros() & !3;
-    let (in_a, in_b) = (a[word] << offset >> 60, b[word] << offset >> 60);
-    if in_a ^ in_b == 1 && in_a >> 1 == ESCAPE {
-        return compare_large(a, b, 16 * word as u32 + offset / 4);
-    }
-    // The order of nibbles is that of ordinals, and serial before async.
+    let offset = (a ^ b).leading_zeros() & !3;
+    let (a, b) = (window(a, behind_a, offset), window(b, behind_b, offset));
+    // The order of nibbles is that of ordinals, and serial before async. Only where the async bits of large ordinals
+    // differ, the first digit that differs decides, if it belongs to them still.
+    let large = (a ^ b) >> 60 == 1 && a >> 61 == ESCAPE;
+    let digit = ((a ^ b) & !ASYNC | 1).leading_zeros() & !3;
+    let decisive = if large && digit < 4 * length_announced(a >> 57 & 7) { digit } else { 0 };
+    let (in_a, in_b) = (a << decisive >> 60, b << decisive >> 60);
     verdict(in_a < in_b, in_a.min(in_b) & 1 != 0)
+}
+
+/// The word that starts at a bit of a word, with what is behind that.
+#[inline]
+fn window(word: u64, behind: u64, offset: u32) -> u64 {
+    word << offset | behind >> 1 >> (63 - offset)
 }
 
 #[inline]
@@ -153,32 +169,6 @@ fn verdict(a_is_left: bool, left_is_async: bool) -> Relation {
         (true, true) => Relation::Left,
         (true, false) => Relation::Right,
     }
-}
-
-/// The paths differ in the async bit of a large ordinal that starts at a nibble. Which is left, its digits say.
-fn compare_large(a: &Path, b: &Path, nibble: u32) -> Relation {
-    let (a, b) = (window(a, nibble), window(b, nibble));
-    // If the lengths differ they decide, whatever stands behind the shorter one.
-    let length = match a >> 57 & 7 {
-        7 => 2 + MOST_DIGITS as u64,
-        announced => 3 + announced,
-    };
-    let digits = |window: u64| (window & !ASYNC) >> (64 - 4 * length);
-    let a_is_async = a >> 60 & 1 != 0;
-    let a_is_left = match digits(a).cmp(&digits(b)) {
-        std::cmp::Ordering::Less => true,
-        std::cmp::Ordering::Greater => false,
-        std::cmp::Ordering::Equal => !a_is_async,
-    };
-    verdict(a_is_left, a_is_left == a_is_async)
-}
-
-/// The word that starts at a nibble of a path.
-#[inline]
-fn window(path: &Path, nibble: u32) -> u64 {
-    let (word, offset) = ((nibble / NIBBLES_OF_WORD) as usize, nibble % NIBBLES_OF_WORD * 4);
-    let behind = path.get(word + 1).copied().unwrap_or(0);
-    if offset == 0 { path[word] } else { path[word] << offset | behind >> (64 - offset) }
 }
 
 /// A piece of path that labels share.

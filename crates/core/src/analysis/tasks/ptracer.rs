@@ -8,7 +8,7 @@
 //!
 //! **Deviations.**
 //! - Figure 5 as printed never fills the second entry: the case "the second is empty and the first is parallel" is
-//!   missing. [`Algorithm::Published`] is the figure as printed, for comparison.
+//!   missing. [`super::published_ptracer`] is the figure as printed, for comparison.
 //! - The two are kept by English and Hebrew order ([`super::kept`]).
 //! - Reader and writer modes: two sets exclude each other if some lock is in both and in one of them exclusively.
 //! - All atomic operations exclude each other, as if they held a lock of their own.

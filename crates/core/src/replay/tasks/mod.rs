@@ -12,15 +12,18 @@
 //! step is made to refer to the one that stands for it, and the steps are forgotten. So memory is bounded by what the run
 //! touches and by the tasks that are not yet waited for, not by the number of tasks.
 
+mod order;
+mod recent;
+mod regions;
+
+pub use regions::OpenRegions;
+
 use super::threads::{Barrier, Locks};
 use super::{Counts, EnteredRegions, Fault, Outcome, Pass, Repairs, ReplayOptions};
 use crate::analysis::tasks::{Block, Flagged, Order, Present, Questions, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
 use crate::clock::MAX_THREADS;
-use crate::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, Event, LockId, LockMode, MemoryOrder, Op, StackId, TaskId,
-    ThreadId,
-};
+use crate::event::{AtomicKind, BarrierId, Event, LockId, LockMode, Op, StackId, TaskId, ThreadId};
 use crate::family::{Families, History};
 use crate::finding::{Findings, Moment, RawStep};
 use crate::lockset::Locksets;
@@ -30,6 +33,7 @@ use crate::sptree::verdicts::Verdicts;
 use crate::stack::{Frame, Stacks};
 use crate::tasks::{Actor, Effect, Known, Slot, Tasks};
 use crate::trace::Batch;
+use recent::RecentAccesses;
 use rustc_hash::FxHashMap;
 
 /// How a run with tasks is replayed.
@@ -62,6 +66,8 @@ struct TaskData {
     ignoring: u32,
     /// Changes whenever an access may mean something else than before.
     turn: u32,
+    /// What the task knew beside the tree at earlier points of its step, each until a version of the history.
+    known_before: Vec<(u32, Known)>,
     /// What a release fence has published, for later stores.
     fenced: Known,
     /// What loads without order have seen, for a later acquire fence.
@@ -102,6 +108,9 @@ pub struct TaskReplay<'a, A: TaskAnalysis, S: Structure> {
     counts: Counts,
     repairs: Repairs,
     regions: EnteredRegions,
+    open_regions: OpenRegions,
+    /// How often nothing but one task was left.
+    era: u32,
     /// The last number given to a step or block as a region, or to a turn.
     last_number: u32,
     /// Accesses that need not be looked at because the same step had done the same.
@@ -149,6 +158,8 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             counts: Counts::default(),
             repairs: Repairs::default(),
             regions: EnteredRegions::default(),
+            open_regions: OpenRegions::default(),
+            era: 0,
             last_number: 0,
             recent_hits: 0,
             cut_blocks: 0,
@@ -159,6 +170,11 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     /// The series-parallel structure built so far.
     pub fn structure(&self) -> &S {
         self.tasks.structure()
+    }
+
+    /// The next event of the run. An error is an order that cannot have happened and was not repaired.
+    pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
+        self.step(position, event)
     }
 
     /// Counts a fault as repaired, or gives up.
@@ -218,12 +234,26 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     fn new_step(&mut self, task: Slot) {
         let (step, block) = (self.next_number(), self.next_number());
         let (data, ..) = self.tasks.parts(task);
+        self.open_regions.close(data.step_instance);
+        self.open_regions.open(step);
         data.step_instance = step;
         data.turn = step;
         data.history.cut();
+        data.known_before.clear();
         if let Some(open) = &mut data.block {
+            self.open_regions.close(open.instance);
+            self.open_regions.open(block);
             open.instance = block;
             self.cut_blocks += 1;
+        }
+    }
+
+    /// A task has ended.
+    fn close_regions(&mut self, task: Slot) {
+        let (data, ..) = self.tasks.parts(task);
+        self.open_regions.close(data.step_instance);
+        if let Some(block) = data.block.take() {
+            self.open_regions.close(block.instance);
         }
     }
 
@@ -272,6 +302,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 let (data, ..) = self.tasks.parts(task);
                 data.blocks += 1;
                 if data.blocks == 1 {
+                    self.open_regions.open(instance);
                     data.block = Some(Block { instance, region });
                     data.turn = instance;
                 }
@@ -285,7 +316,9 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 }
                 data.blocks -= 1;
                 if data.blocks == 0 {
-                    data.block = None;
+                    if let Some(block) = data.block.take() {
+                        self.open_regions.close(block.instance);
+                    }
                     self.new_turn(task);
                 }
                 self.tell(position, event, task);
@@ -331,6 +364,9 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             step_instance: data.step_instance,
             block: data.block,
             history: &data.history,
+            known_before: &data.known_before,
+            era: self.era,
+            open_regions: &self.open_regions,
             locksets: &mut self.locksets,
             families: &mut self.families,
             flagged: &mut self.flagged,
@@ -469,6 +505,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             Op::TaskEnd { task: id } => match self.tasks.end(thread, id) {
                 Ok(()) => {
                     self.tell(position, event, task);
+                    self.close_regions(task);
                     self.note_edges();
                     Ok(())
                 }
@@ -540,6 +577,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 self.new_step(task);
                 self.tell(position, event, task);
                 if effect == Effect::Serial {
+                    self.era = self.era.wrapping_add(1);
                     self.analysis.serial(&mut self.findings);
                     self.conditions.clear();
                     self.tokens.clear();
@@ -597,112 +635,6 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             verdicts.clear();
         }
         self.tasks.forget_collapsed();
-    }
-
-    /// Events that put tasks in order beside the tree.
-    fn order_event(&mut self, position: u64, event: &Event, task: Slot) -> Result<(), Fault> {
-        let thread = event.thread;
-        match event.op {
-            Op::Notify { condition, .. } => {
-                let known = self.tasks.publish(task);
-                let sync = self.conditions.entry(condition.0).or_default();
-                self.tasks.merge(sync, &known);
-            }
-            Op::HappensBefore { token } => {
-                let known = self.tasks.publish(task);
-                let sync = self.tokens.entry(token).or_default();
-                self.tasks.merge(sync, &known);
-            }
-            Op::Wait { condition } => {
-                if let Some(known) = self.conditions.get(&condition.0) {
-                    self.tasks.learn(task, known);
-                }
-            }
-            Op::HappensAfter { token } => {
-                if let Some(known) = self.tokens.get(&token) {
-                    self.tasks.learn(task, known);
-                }
-            }
-            Op::BarrierArrive { barrier } => {
-                let known = self.tasks.publish(task);
-                match self.barriers.entry(barrier).or_default().arrive(thread) {
-                    Some(sync) => self.tasks.merge(sync, &known),
-                    None => return self.fault(position, Fault::ArrivedTwice { barrier, thread }),
-                }
-            }
-            Op::BarrierLeave { barrier } => {
-                let state = self.barriers.entry(barrier).or_default();
-                match state.leave(thread) {
-                    Some(sync) => {
-                        self.tasks.learn(task, sync);
-                        state.drop_finished();
-                    }
-                    None => return self.fault(position, Fault::LeaveWithoutArrive { barrier, thread }),
-                }
-            }
-            Op::Fence { order } => {
-                if order.acquires() {
-                    let seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-                    self.tasks.learn(task, &seen);
-                }
-                if order.releases() {
-                    let known = self.tasks.publish(task);
-                    self.tasks.parts(task).0.fenced = known;
-                }
-            }
-            _ => {
-                self.counts.unused += 1;
-                return Ok(());
-            }
-        }
-        self.note_edges();
-        self.new_turn(task);
-        self.tell(position, event, task);
-        Ok(())
-    }
-
-    /// An atomic operation sees what others have released.
-    fn atomic_receives(&mut self, task: Slot, kind: AtomicKind, order: MemoryOrder, addr: Addr) {
-        if kind == AtomicKind::Store {
-            return;
-        }
-        let Some(known) = self.atomics.get(&addr.0).filter(|known| !known.is_empty()) else { return };
-        if order.acquires() {
-            self.tasks.learn(task, known);
-            self.note_edges();
-            self.new_turn(task);
-        } else {
-            let mut seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-            self.tasks.merge(&mut seen, known);
-            self.tasks.parts(task).0.seen = seen;
-        }
-    }
-
-    /// An atomic operation lets others see what came before it.
-    fn atomic_publishes(&mut self, task: Slot, kind: AtomicKind, order: MemoryOrder, addr: Addr) {
-        let published = if order.releases() {
-            let known = self.tasks.publish(task);
-            self.new_turn(task);
-            known
-        } else {
-            self.tasks.data(task).fenced.clone()
-        };
-        match kind {
-            // It goes on with the release sequence that it has read from.
-            AtomicKind::ReadModifyWrite => {
-                if !published.is_empty() {
-                    let sync = self.atomics.entry(addr.0).or_default();
-                    self.tasks.merge(sync, &published);
-                }
-            }
-            AtomicKind::Load => {}
-            AtomicKind::Store if published.is_empty() => {
-                self.atomics.remove(&addr.0);
-            }
-            AtomicKind::Store => {
-                self.atomics.insert(addr.0, published);
-            }
-        }
     }
 
     /// The end of the run.
@@ -774,67 +706,5 @@ impl<A: TaskAnalysis, S: Structure> Pass for TaskReplay<'_, A, S> {
 
     fn finish(self: Box<Self>) -> Outcome {
         TaskReplay::finish(*self)
-    }
-}
-
-/// Accesses of a thread that need not be looked at again: the papers' access cache.
-#[derive(Debug, Default)]
-struct RecentAccesses {
-    entries: Vec<Recent>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Recent {
-    addr: u64,
-    turn: u32,
-    size: u32,
-    /// One bit for each kind, plain and atomic.
-    kinds: u8,
-}
-
-impl RecentAccesses {
-    const ENTRIES: usize = 1 << 9;
-
-    #[inline]
-    fn index(addr: Addr) -> usize {
-        // Neighbouring words have neighbouring entries.
-        ((addr.0 >> 3) ^ (addr.0 >> 12)) as usize % Self::ENTRIES
-    }
-
-    #[inline]
-    fn bit(part: Part, atomic: bool) -> u8 {
-        1 << (u8::from(part.kind == AccessKind::Write) + 2 * u8::from(atomic))
-    }
-
-    #[inline]
-    fn has(&self, turn: u32, part: Part, atomic: bool) -> bool {
-        self.entries.get(Self::index(part.addr)).is_some_and(|recent| {
-            recent.turn == turn
-                && recent.addr == part.addr.0
-                && recent.size == part.size
-                && recent.kinds & Self::bit(part, atomic) != 0
-        })
-    }
-
-    #[inline]
-    fn add(&mut self, turn: u32, part: Part, atomic: bool) {
-        if self.entries.is_empty() {
-            self.entries.resize(Self::ENTRIES, Recent::default());
-        }
-        let recent = &mut self.entries[Self::index(part.addr)];
-        if recent.turn != turn || recent.addr != part.addr.0 || recent.size != part.size {
-            *recent = Recent { addr: part.addr.0, turn, size: part.size, kinds: 0 };
-        }
-        recent.kinds |= Self::bit(part, atomic);
-    }
-
-    /// Memory was freed.
-    fn forget(&mut self, addr: Addr, size: u32) {
-        let last = addr.0.saturating_add(u64::from(size));
-        for recent in &mut self.entries {
-            if recent.addr < last && recent.addr.saturating_add(u64::from(recent.size)) > addr.0 {
-                *recent = Recent::default();
-            }
-        }
     }
 }
