@@ -19,3 +19,4 @@ pub mod sptree;
 pub mod stack;
 pub mod tasks;
 pub mod trace;
+pub mod witness;

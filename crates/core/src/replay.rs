@@ -19,7 +19,8 @@ use crate::stack::{Frame, Stacks};
 use crate::tasks::Actor;
 use crate::trace::{Batch, Source, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
-use threads::{Barrier, Locks, ThreadSlot, Threads};
+pub(crate) use threads::Barrier;
+use threads::{Locks, ThreadSlot, Threads};
 
 /// How a run is replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -240,7 +240,7 @@ impl<S: Default, H> Locks<S, H> {
 /// A barrier: all arrivals of a generation come before all departures of the same generation. A thread may arrive for
 /// the next generation while others have not yet left this one.
 #[derive(Debug, Default)]
-pub(super) struct Barrier<S> {
+pub(crate) struct Barrier<S> {
     /// The generations that somebody still has to leave, oldest first, and the one that is gathering.
     generations: Vec<Generation<S>>,
     first: u64,
@@ -258,7 +258,7 @@ struct Generation<S> {
 
 impl<S: Default> Barrier<S> {
     /// The object to signal; None if the thread is waiting here already.
-    pub(super) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub(crate) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
         if self.generations.last().is_none_or(|generation| generation.opened) {
             self.generations.push(Generation::default());
         }
@@ -273,7 +273,7 @@ impl<S: Default> Barrier<S> {
     }
 
     /// The object to receive from; None if the thread is not waiting here.
-    pub(super) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub(crate) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
         let number = self.waiting.remove(&thread)?;
         let generation = self.generations.get_mut((number - self.first) as usize)?;
         generation.opened = true;
@@ -282,12 +282,12 @@ impl<S: Default> Barrier<S> {
     }
 
     /// Shows what is kept for each generation.
-    pub(super) fn for_each(&mut self, visit: impl FnMut(&mut S)) {
+    pub(crate) fn for_each(&mut self, visit: impl FnMut(&mut S)) {
         self.generations.iter_mut().map(|generation| &mut generation.sync).for_each(visit);
     }
 
     /// Forgets the generations that all have left.
-    pub(super) fn drop_finished(&mut self) {
+    pub(crate) fn drop_finished(&mut self) {
         while self.generations.first().is_some_and(|generation| generation.opened && generation.waiting == 0)
         {
             self.generations.remove(0);
