@@ -30,6 +30,7 @@ pub(crate) mod support;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use actors::source_line;
 pub(crate) use arrange::arrange;
 pub(crate) use model::{Finding, Report, Watched};
 
@@ -117,7 +118,7 @@ fn count_kind(kinds: &mut Vec<Kind>, finding: &Finding) {
 fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option<&str>) -> String {
     let found = match kinds {
         [] => "no findings".to_owned(),
-        [Kind { apparent: true, count, .. }] => format!("{}, apparent only", counted(*count, "finding")),
+        [Kind { apparent: true, count, .. }] => counted(*count, "apparent finding"),
         [Kind { verdict: Verdict::Suspected, count, .. }] => counted(*count, "suspected finding"),
         _ => counted(counts.reported, "finding"),
     };

@@ -22,6 +22,9 @@ use std::collections::HashMap;
 /// Deeper calls than this are left out of a report.
 const MOST_FRAMES: usize = 64;
 
+/// What is missing if a finding about tasks was not examined.
+const UNEXAMINED: &str = "Which tasks did it is not known: the search for a schedule, which would tell, was left out (--no-witness).";
+
 /// Everything that names are made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names<'a> {
@@ -94,6 +97,9 @@ impl Names<'_> {
         }
         let two_sides = told.transactions.is_empty();
         told.notes.extend(unknown_places(&raw.steps, two_sides));
+        if doubt == Some(Doubt::NotExamined) && lineage.is_none() {
+            told.notes.push(UNEXAMINED.to_owned());
+        }
         let Scene { mut threads, steps, .. } = scene;
         let witness = witness.map(|witness| schedule::resolve(witness, self, &mut threads));
         let (schedule, witness) = witness.unzip();

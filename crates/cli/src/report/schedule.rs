@@ -16,7 +16,17 @@ pub(super) fn resolve(raw: &Witness, names: Names<'_>, threads: &mut Threads<'_>
         let thread = threads.index(segment.actor);
         let first = steps.len();
         for shown in &segment.shown {
-            steps.push(names.step(shown, steps.len(), thread));
+            let mut step = names.step(shown, steps.len(), thread);
+            // Who starts or ends is named already.
+            let own = match shown.op {
+                Op::TaskBegin { task } if segment.actor == Actor::Task(task) => Some("started"),
+                Op::TaskEnd { task } if segment.actor == Actor::Task(task) => Some("ended"),
+                _ => None,
+            };
+            if let Some(own) = own {
+                step.operation.text = own.to_owned();
+            }
+            steps.push(step);
         }
         let numbers = (first + 1..=steps.len()).collect();
         let (first, last, operations) = (segment.first, segment.last, segment.operations);
