@@ -24,7 +24,7 @@ const STAY: usize = 1000;
 const BATCH: usize = 8000;
 /// A batch should not take longer.
 const LONG_BATCH: Duration = Duration::from_millis(20);
-/// Each kind of question is asked for so long.
+/// Each kind of question is asked for so long, on runs of full size.
 const ASKING: Duration = Duration::from_millis(250);
 
 /// What to measure.
@@ -197,12 +197,15 @@ fn measure<S: Structure>(shape: Shape, shrink: u32, cached: bool) -> Figures {
     let steps = built.structure.steps() as f64;
     let bytes = built.structure.bytes() as f64 / steps;
     let mut random = Random(1);
+    let asking = ASKING / shrink;
     let [recent, earlier, any] = [Kind::Recent, Kind::Earlier, Kind::Any].map(|kind| {
         let mut verdicts = Verdicts::default();
         if cached {
-            ask(&built, kind, &mut random, |past, present| verdicts.relation(&built.structure, past, present))
+            ask(&built, kind, asking, &mut random, |past, present| {
+                verdicts.relation(&built.structure, past, present)
+            })
         } else {
-            ask(&built, kind, &mut random, |past, present| built.structure.relation(past, present))
+            ask(&built, kind, asking, &mut random, |past, present| built.structure.relation(past, present))
         }
     });
     Figures { steps, build: build / steps, bytes, recent, earlier, any }
@@ -219,6 +222,7 @@ enum Kind {
 fn ask<S: Structure>(
     built: &Built<S>,
     kind: Kind,
+    long: Duration,
     random: &mut Random,
     mut relation: impl FnMut(StepId, StepId) -> Relation,
 ) -> f64 {
@@ -226,7 +230,7 @@ fn ask<S: Structure>(
     let mut size = 8;
     let mut times = Vec::new();
     let mut present = 0;
-    while times.len() < 3 || started.elapsed() < ASKING {
+    while times.len() < 3 || started.elapsed() < long {
         let pairs: Vec<(StepId, StepId)> = (0..size)
             .map(|index| {
                 if index % STAY == 0 || matches!(kind, Kind::Any) {

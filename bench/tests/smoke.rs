@@ -1,7 +1,8 @@
 //! Makes every table with tiny traces. Times are never looked at: only that there are figures where figures belong.
 
 use keirin_bench::programs::Programs;
-use keirin_bench::{analyses, traces, transactions};
+use keirin_bench::shapes::Shape;
+use keirin_bench::{analyses, structure, traces, transactions};
 use keirin_core::generate::Family;
 use std::path::Path;
 use std::process::Command;
@@ -97,6 +98,23 @@ fn analyses_are_measured_and_judged() {
     for row in rows {
         assert!([2, 4, 5, 6, 7, 8].iter().all(|&column| is_figure(row[column])), "{warnings}");
         assert!(row[3] != "Velodrome" || row[7] == "0", "Velodrome has no false alarms: {warnings}");
+    }
+}
+
+#[test]
+fn structures_are_measured_on_all_shapes() {
+    let settings = structure::Settings { rounds: 1, shrink: 1000 };
+    let mut tables = Vec::new();
+    structure::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    assert_eq!(tables.len(), Shape::ALL.len());
+    for (table, shape) in tables.iter().zip(Shape::ALL) {
+        assert!(table.starts_with(&format!("### `{}`", shape.name())), "{table}");
+        let rows = rows(table);
+        assert_eq!(rows.len(), structure::Contestant::ALL.len(), "{table}");
+        for row in &rows {
+            assert_eq!(row.len(), 7, "{table}");
+            assert!(row[1..6].iter().all(|field| is_figure(field)), "{table}");
+        }
     }
 }
 

@@ -33,6 +33,7 @@
 //! seldom a new chunk; so this serves online as well.
 
 use super::Relation;
+use std::hint::select_unpredictable as either;
 
 /// How many nibbles a label or chunk has room for.
 const ROOM: u32 = 48;
@@ -132,25 +133,28 @@ fn spread_digits(number: u64) -> u64 {
 
 /// Compares two paths that go on from the same chunk.
 ///
-/// Whether an ordinal is large, and where, differs from question to question, so that a processor would guess wrong at
-/// each branch; hence there are none, except for equal paths.
+/// Whether the async bits of large ordinals differ is another matter with each question, and a processor would guess
+/// wrong as often as not; hence the compiler is asked for no branch there.
 #[inline]
 fn compare(a: &Path, b: &Path) -> Relation {
-    let [first, second, third] = [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2]];
-    // The word with the first difference and the one behind it, of both.
-    let late = (a[1], a[2], b[1], b[2]);
-    let late = if second != 0 { late } else { (a[2], 0, b[2], 0) };
-    let (a, behind_a, b, behind_b) = if first != 0 { (a[0], a[1], b[0], b[1]) } else { late };
-    if first | second | third == 0 {
+    // The word with the first difference and the one behind it.
+    let (a, behind_a, b, behind_b) = if a[0] != b[0] {
+        (a[0], a[1], b[0], b[1])
+    } else if a[1] != b[1] {
+        (a[1], a[2], b[1], b[2])
+    } else if a[2] != b[2] {
+        (a[2], 0, b[2], 0)
+    } else {
         return Relation::Before;
-    }
+    };
     let offset = (a ^ b).leading_zeros() & !3;
     let (a, b) = (window(a, behind_a, offset), window(b, behind_b, offset));
     // The order of nibbles is that of ordinals, and serial before async. Only where the async bits of large ordinals
     // differ, the first digit that differs decides, if it belongs to them still.
-    let large = (a ^ b) >> 60 == 1 && a >> 61 == ESCAPE;
+    let large = ((a ^ b) >> 60 == 1) & (a >> 61 == ESCAPE);
     let digit = ((a ^ b) & !ASYNC | 1).leading_zeros() & !3;
-    let decisive = if large && digit < 4 * length_announced(a >> 57 & 7) { digit } else { 0 };
+    let belongs = digit < 4 * length_announced(a >> 57 & 7);
+    let decisive = either(large & belongs, digit, 0);
     let (in_a, in_b) = (a << decisive >> 60, b << decisive >> 60);
     verdict(in_a < in_b, in_a.min(in_b) & 1 != 0)
 }
@@ -163,12 +167,8 @@ fn window(word: u64, behind: u64, offset: u32) -> u64 {
 
 #[inline]
 fn verdict(a_is_left: bool, left_is_async: bool) -> Relation {
-    match (left_is_async, a_is_left) {
-        (false, true) => Relation::Before,
-        (false, false) => Relation::After,
-        (true, true) => Relation::Left,
-        (true, false) => Relation::Right,
-    }
+    const VERDICTS: [Relation; 4] = [Relation::After, Relation::Before, Relation::Right, Relation::Left];
+    VERDICTS[usize::from(left_is_async) * 2 + usize::from(a_is_left)]
 }
 
 /// A piece of path that labels share.

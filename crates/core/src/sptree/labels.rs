@@ -19,15 +19,10 @@ use std::cell::Cell;
 
 const NONE: u32 = u32::MAX;
 
-/// Aligned so that no label is torn between two lines of a processor's cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Entry(Label);
-
 /// All steps with their labels.
 #[derive(Debug, Default)]
 pub struct Labels {
-    labels: Vec<Entry>,
+    labels: Vec<Label>,
     chunks: Chunks,
     /// The next step in English order.
     next: Vec<u32>,
@@ -59,12 +54,12 @@ impl Labels {
         let next = self.next.get(step.index()).copied().unwrap_or(NONE);
         let new = match self.free.pop() {
             Some(index) => {
-                self.labels[index as usize] = Entry(label);
+                self.labels[index as usize] = label;
                 self.next[index as usize] = next;
                 index
             }
             None => {
-                self.labels.push(Entry(label));
+                self.labels.push(label);
                 self.next.push(next);
                 self.stand_in.push(Cell::new(NONE));
                 (self.labels.len() - 1) as u32
@@ -124,7 +119,7 @@ impl Structure for Labels {
 
     #[inline]
     fn relation(&self, step: StepId, other: StepId) -> Relation {
-        self.labels[step.index()].0.relation(&self.labels[other.index()].0, &self.chunks)
+        self.labels[step.index()].relation(&self.labels[other.index()], &self.chunks)
     }
 
     fn collapse(&mut self, scope: Scope) {
@@ -167,13 +162,13 @@ impl Structure for Labels {
 
     fn bytes(&self) -> usize {
         let links = self.next.len() + self.stand_in.len() + self.free.len() + self.collapsed.len();
-        self.labels.len() * size_of::<Entry>() + links * size_of::<u32>() + self.chunks.bytes()
+        self.labels.len() * size_of::<Label>() + links * size_of::<u32>() + self.chunks.bytes()
     }
 
     fn forget_collapsed(&mut self) {
         for &index in &self.collapsed {
             self.stand_in[index as usize].set(NONE);
-            if let Some(chunk) = self.labels[index as usize].0.chunk_made() {
+            if let Some(chunk) = self.labels[index as usize].chunk_made() {
                 self.chunks.forget(chunk);
             }
         }

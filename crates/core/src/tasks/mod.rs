@@ -110,8 +110,8 @@ pub struct Tasks<S: Structure, T> {
     running: Vec<Vec<Slot>>,
     /// From here the threads branch off that nobody forked.
     strangers: Option<S::Place>,
-    /// Threads that nobody forked, the first one aside.
-    threads_apart: usize,
+    /// Threads that nobody forked, with the first one.
+    roots: u32,
     /// Tasks that have not ended.
     live: usize,
     counts: TaskCounts,
@@ -156,7 +156,7 @@ impl<S: Structure, T> Tasks<S, T> {
             free_scopes: Vec::new(),
             running: Vec::new(),
             strangers: None,
-            threads_apart: 0,
+            roots: 0,
             live: 0,
             counts: TaskCounts::default(),
         }
@@ -281,11 +281,9 @@ impl<S: Structure, T> Tasks<S, T> {
                         self.strangers = Some(self.structure.spawn(&mut root));
                         root
                     }
-                    Some(strangers) => {
-                        self.threads_apart += 1;
-                        self.structure.spawn(strangers)
-                    }
+                    Some(strangers) => self.structure.spawn(strangers),
                 };
+                self.roots += 1;
                 self.new_task(Actor::Thread(thread), place, Known::default(), NO_SCOPE, data())
             }
         };
@@ -383,9 +381,9 @@ impl<S: Structure, T> Tasks<S, T> {
     fn close(&mut self, by: Slot) -> Effect {
         let Some(index) = self.task(by).scopes.pop() else { return Effect::NewStep };
         self.structure.close(&mut self.tasks[by.0 as usize].place, self.scopes[index.0 as usize].scope);
-        // What was not waited for, be it finished in this run, is parallel in another schedule.
-        let open = self.scopes.len() - self.free_scopes.len();
-        let serial = self.live == 1 && self.threads_apart == 0 && open == self.inherited_by(index) + 1;
+        // That all others have ended is not enough: some may have done so by chance, with nobody waiting for them.
+        let task = &self.tasks[by.0 as usize];
+        let serial = self.live == 1 && self.roots == 1 && task.home == NO_SCOPE && task.scopes.is_empty();
         let scope = &mut self.scopes[index.0 as usize];
         let (handle, outer, referred_to) = (scope.scope, scope.outer, scope.referred_to);
         let known = std::mem::take(&mut scope.known);
@@ -406,12 +404,6 @@ impl<S: Structure, T> Tasks<S, T> {
             }
         }
         if serial { Effect::Serial } else { Effect::NewStep }
-    }
-
-    /// How many scopes a scope has inherited.
-    fn inherited_by(&self, index: ScopeIndex) -> usize {
-        let inherited = &self.scopes[index.0 as usize].inherited;
-        inherited.len() + inherited.iter().map(|scope| self.inherited_by(*scope)).sum::<usize>()
     }
 
     /// Forgets the tasks of a scope, and the scopes that they left open, and the scope itself.

@@ -27,7 +27,7 @@ pub(super) struct Touch {
 }
 
 /// What two accesses have in common as far as the limits are concerned.
-type Class = (SiteId, AccessKind, bool, Held, Option<RegionId>);
+pub(super) type Class = (SiteId, AccessKind, bool, Held, Option<RegionId>);
 
 impl Touch {
     fn class(&self) -> Class {
@@ -78,22 +78,20 @@ pub(super) const MOST_TOUCHES: usize = 1024;
 pub(super) const MOST_CONFLICTS: usize = 1 << 24;
 
 impl Location {
-    /// True if a further access of this kind is to be remembered.
-    pub(super) fn has_room(&self) -> bool {
-        self.touches.len() < MOST_TOUCHES
+    /// True if a further access is to be remembered.
+    pub(super) fn wants(&mut self, class: impl FnOnce() -> Class) -> bool {
+        if self.touches.len() < MOST_TOUCHES {
+            return true;
+        }
+        self.incomplete = true;
+        if self.classes.is_empty() {
+            self.classes = self.touches.iter().map(Touch::class).collect();
+        }
+        self.classes.insert(class())
     }
 
     /// Remembers the access that is happening now. `left` is how many conflicts may still be remembered.
     pub(super) fn add<S: Structure>(&mut self, touch: Touch, order: &Order<'_, S>, left: &mut usize) {
-        if !self.has_room() {
-            self.incomplete = true;
-            if self.classes.is_empty() {
-                self.classes = self.touches.iter().map(Touch::class).collect();
-            }
-            if !self.classes.insert(touch.class()) {
-                return;
-            }
-        }
         let later = self.touches.len() as u32;
         // Whether a remembered step is parallel is asked once for each run of accesses of the same step.
         let mut answered = (StepId::NONE, false, false);
@@ -190,8 +188,7 @@ pub(super) fn tears(recording: &Recording, location: &Location, examine: &Examin
             for (number, &(_, index, first)) in region.iter().enumerate() {
                 // The next ones that touch the same bytes; what lies further away need not be looked at, because the other
                 // access comes either before or after one in between.
-                let Some(mut rest) =
-                    common(touches[first as usize].bytes, touches[other as usize].bytes)
+                let Some(mut rest) = common(touches[first as usize].bytes, touches[other as usize].bytes)
                 else {
                     continue;
                 };
@@ -212,7 +209,8 @@ pub(super) fn tears(recording: &Recording, location: &Location, examine: &Examin
                 }
             }
             around.sort_by_key(|(first, next, _)| {
-                let (first, next) = (touches[*first as usize].place.index, touches[*next as usize].place.index);
+                let (first, next) =
+                    (touches[*first as usize].place.index, touches[*next as usize].place.index);
                 (next - first, first)
             });
             if let (Some(whole), false) = (wholes.get(&region[0].0), around.is_empty()) {
@@ -359,8 +357,9 @@ pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTe
             }
         }
         around.sort_by_key(|combination| {
-            let [first, first_other, last_other, last] = combination.map(|at| touches[at as usize].place.index);
-            (last - first, first_other.abs_diff(last_other), first, first_other)
+            let [first, first_other, last_other, last] =
+                combination.map(|at| touches[at as usize].place.index);
+            (last - first, first_other.abs_diff(last_other), first, first_other, last_other)
         });
         if !around.is_empty() {
             tears.push(GroupTear { whole: *whole, around });

@@ -166,8 +166,7 @@ impl Verdicts {
             let Some(bytes) = common(a.bytes, b.bytes) else { continue };
             let mut sites = vec![a.site, b.site];
             sites.sort_unstable();
-            let key =
-                FindingKey::new(Rule::DataRace, Vec::new(), sites, access_op(AccessKind::Write, bytes));
+            let key = FindingKey::new(Rule::DataRace, Vec::new(), sites, access_op(AccessKind::Write, bytes));
             if self.is_race_observed(&key) {
                 self.count(&key);
                 continue;

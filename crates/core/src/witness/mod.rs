@@ -114,11 +114,18 @@ impl TaskAnalysis for Examination {
             state.lives += 1;
             cell.life = state.lives;
         }
+        let (site, region) = (now.at.moment.site, now.block.map(|block| block.region));
+        let recording = &state.recording;
+        let class = || (site, part.kind, now.atomic, recording.held_by(now.actor), region);
+        found.retain(|(key, ..)| state.locations.entry(*key).or_default().wants(class));
+        if found.is_empty() {
+            return false;
+        }
         let place = state.recording.access(now.at, now.actor);
         for (key, bytes, member) in found {
             let touch = Touch {
                 place,
-                site: now.at.moment.site,
+                site,
                 bytes,
                 member,
                 life: cell.life,

@@ -220,6 +220,11 @@ impl Recording {
         Rc::clone(&self.actors[actor as usize].held)
     }
 
+    /// The locks that a task holds, if it is known.
+    pub(super) fn held_by(&self, actor: Actor) -> Held {
+        self.by_actor.get(&actor).map_or_else(|| Rc::new([]) as Held, |number| self.held(*number))
+    }
+
     /// Something other than a plain access was done.
     pub(super) fn record(&mut self, at: &RawStep, actor: Actor) {
         let number = self.number(actor);
@@ -232,7 +237,7 @@ impl Recording {
             }
             Op::Spawn { task } => self.spawn(number, at, Actor::Task(task)),
             Op::Fork { child } => self.spawn(number, at, Actor::Thread(child)),
-            Op::TaskBegin { .. } | Op::TaskEnd { .. } | Op::ThreadEnd => {
+            Op::TaskBegin { .. } | Op::TaskEnd { .. } | Op::ThreadEnd | Op::Begin { .. } | Op::End => {
                 self.push(number, at, Effect::Nothing, NONE, &[]);
             }
             Op::TaskWait => self.wait(number, at),
@@ -393,9 +398,7 @@ impl Recording {
                 state.drop_finished();
                 needs
             }
-            Op::Fence { order } if order.acquires() => {
-                std::mem::take(&mut self.actors[actor as usize].seen)
-            }
+            Op::Fence { order } if order.acquires() => std::mem::take(&mut self.actors[actor as usize].seen),
             Op::Notify { .. } | Op::HappensBefore { .. } | Op::BarrierArrive { .. } | Op::Fence { .. } => {
                 Vec::new()
             }

@@ -1,6 +1,7 @@
 //! Task-parallel programs: the oracle that decides by trying every schedule, and what is compared with it.
 
 mod apparent;
+mod feasible;
 mod laws;
 mod memory;
 mod naive;

@@ -39,6 +39,8 @@ pub struct PtRacer;
 #[derive(Clone, Debug, Default)]
 struct Class {
     locks: LocksetId,
+    /// Of the location's first class: when the location was touched last.
+    era: u32,
     reads: Kept,
     writes: Kept,
 }
@@ -97,6 +99,11 @@ impl TaskAnalysis for PtRacer {
     ) -> bool {
         if cell.first.locks == TOLD {
             return true;
+        }
+        if cell.first.era != now.era {
+            // Nothing that is remembered can be parallel to anything that follows.
+            *cell = Cell::default();
+            cell.first.era = now.era;
         }
         let locks = now.race_locks();
         if cell.first.locks == locks && cell.first.kept(part.kind).is_only(now.order.step) {

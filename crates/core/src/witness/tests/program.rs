@@ -5,9 +5,10 @@
 //! a lock, `+sL` and `-sL` in shared mode, `[` and `]` delimit a block, `>t` and `<t` are the two sides of an order.
 
 use crate::event::{
-    AccessKind, Addr, AtomicKind, Event, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, Event, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, TaskId,
+    ThreadId,
 };
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
@@ -86,7 +87,9 @@ impl Program {
         let spawned = |task: usize| {
             task == 0
                 || (0..self.tasks.len()).any(|by| {
-                    self.tasks[by][..done[by]].iter().any(|(op, _)| *op == Op::Spawn { task: TaskId(task as u32) })
+                    self.tasks[by][..done[by]]
+                        .iter()
+                        .any(|(op, _)| *op == Op::Spawn { task: TaskId(task as u32) })
                 })
         };
         if !spawned(task) {
@@ -95,7 +98,9 @@ impl Program {
         let ended = |task: usize| done[task] == self.tasks[task].len();
         let children = |task: usize, from: usize| -> Vec<usize> {
             let spawns = self.tasks[task][from..done[task]].iter();
-            spawns.filter_map(|(op, _)| if let Op::Spawn { task } = op { Some(task.index()) } else { None }).collect()
+            spawns
+                .filter_map(|(op, _)| if let Op::Spawn { task } = op { Some(task.index()) } else { None })
+                .collect()
         };
         let can = match op {
             Op::Acquire { lock, mode } => (0..self.tasks.len()).all(|other| {
@@ -124,9 +129,11 @@ impl Program {
                 }
                 all
             }
-            Op::HappensAfter { token } => self.tasks.iter().zip(done).all(|(ops, done)| {
-                ops[*done..].iter().all(|(op, _)| *op != Op::HappensBefore { token })
-            }),
+            Op::HappensAfter { token } => self
+                .tasks
+                .iter()
+                .zip(done)
+                .all(|(ops, done)| ops[*done..].iter().all(|(op, _)| *op != Op::HappensBefore { token })),
             _ => true,
         };
         can.then_some(op)
@@ -202,7 +209,9 @@ impl Program {
         for done in self.states() {
             let next: Vec<_> = (0..done.len())
                 .filter(|task| self.enabled(&done, *task).is_some())
-                .filter_map(|task| Some((access(self.tasks[task][done[task]].0)?, self.tasks[task][done[task]].1)))
+                .filter_map(|task| {
+                    Some((access(self.tasks[task][done[task]].0)?, self.tasks[task][done[task]].1))
+                })
                 .collect();
             for (number, ((kind, addr, atomic), site)) in next.iter().enumerate() {
                 for ((other_kind, other_addr, other_atomic), other_site) in &next[number + 1..] {
@@ -226,13 +235,17 @@ impl Program {
             let (mut step, mut depth, mut block) = (0, 0, 0);
             for (at, (op, _)) in ops.iter().enumerate() {
                 match op {
-                    Op::Spawn { .. } | Op::TaskWait | Op::TaskJoin { .. } | Op::FinishBegin | Op::FinishEnd => {
+                    Op::Spawn { .. }
+                    | Op::TaskWait
+                    | Op::TaskJoin { .. }
+                    | Op::FinishBegin
+                    | Op::FinishEnd => {
                         step += 1;
                         block += 1;
                     }
                     Op::Begin { .. } => {
+                        block += usize::from(depth == 0);
                         depth += 1;
-                        block += 1;
                     }
                     Op::End => depth -= 1,
                     op if access(*op).is_some() && (!blocks || depth > 0) => {
@@ -272,16 +285,79 @@ impl Program {
         tears
     }
 
+    /// For each two steps the nearest accesses of two locations that show that they are not seen together.
+    pub(super) fn group_tears(&self) -> BTreeSet<Vec<u32>> {
+        let mut regions: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (task, ops) in self.tasks.iter().enumerate() {
+            let mut step = 0;
+            for (at, (op, _)) in ops.iter().enumerate() {
+                match op {
+                    Op::Spawn { .. }
+                    | Op::TaskWait
+                    | Op::TaskJoin { .. }
+                    | Op::FinishBegin
+                    | Op::FinishEnd => {
+                        step += 1;
+                    }
+                    op if access(*op).is_some() => regions.entry((task, step)).or_default().push(at),
+                    _ => {}
+                }
+            }
+        }
+        let mut tears = BTreeSet::new();
+        for ((task, _), mine) in &regions {
+            for ((other, _), theirs) in regions.iter().filter(|((other, _), _)| other != task) {
+                let conflict = |a: usize, b: usize| {
+                    let (kind, addr, _) = access(self.tasks[*task][a].0)?;
+                    let (other_kind, other_addr, _) = access(self.tasks[*other][b].0)?;
+                    let write = kind == AccessKind::Write || other_kind == AccessKind::Write;
+                    (addr == other_addr && write).then_some((a, b, addr))
+                };
+                let pairs: Vec<_> =
+                    mine.iter().flat_map(|a| theirs.iter().filter_map(|b| conflict(*a, *b))).collect();
+                let mut found: Vec<(usize, usize, usize, usize, usize)> = Vec::new();
+                for (first, first_other, addr) in &pairs {
+                    for (last, last_other, last_addr) in &pairs {
+                        let sequence = [
+                            ((*task, *first), (*other, *first_other)),
+                            ((*other, *last_other), (*task, *last)),
+                        ];
+                        if first < last && addr != last_addr && self.can_follow(&sequence) {
+                            let apart = first_other.abs_diff(*last_other);
+                            found.push((last - first, apart, *first, *first_other, *last_other));
+                        }
+                    }
+                }
+                if let Some((length, _, first, a, b)) = found.into_iter().min() {
+                    let site = |task: usize, at: usize| self.tasks[task][at].1.0;
+                    let between = [site(*other, a.min(b)), site(*other, a.max(b))];
+                    tears.insert(vec![
+                        site(*task, first),
+                        between[0],
+                        between[1],
+                        site(*task, first + length),
+                    ]);
+                }
+            }
+        }
+        tears
+    }
+
     fn can_come_between(&self, first: (usize, usize), between: (usize, usize), last: (usize, usize)) -> bool {
-        let happened = |done: &[usize], at: (usize, usize)| done[at.0] > at.1;
+        self.can_follow(&[(first, between), (between, last)])
+    }
+
+    /// True if some schedule has the first of each pair before the second, and all of them.
+    fn can_follow(&self, sequence: &[((usize, usize), (usize, usize))]) -> bool {
         let mut seen: HashSet<Vec<usize>> = HashSet::new();
         let mut left = vec![vec![0; self.tasks.len()]];
         while let Some(done) = left.pop() {
-            let (one, two, three) = (happened(&done, first), happened(&done, between), happened(&done, last));
-            if (two && !one) || (three && !two) || !seen.insert(done.clone()) {
+            let happened = |at: (usize, usize)| done[at.0] > at.1;
+            let wrong = sequence.iter().any(|(earlier, later)| happened(*later) && !happened(*earlier));
+            if wrong || !seen.insert(done.clone()) {
                 continue;
             }
-            if three {
+            if sequence.iter().all(|(_, later)| happened(*later)) {
                 return true;
             }
             for task in 0..done.len() {
