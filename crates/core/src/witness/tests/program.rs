@@ -16,7 +16,8 @@ pub(super) struct Program {
     pub(super) tasks: Vec<Vec<(Op, SiteId)>>,
 }
 
-const END: Op = Op::ThreadEnd;
+/// The end of a task.
+pub(super) const END: Op = Op::ThreadEnd;
 
 impl Program {
     pub(super) fn parse(text: &str) -> Self {
