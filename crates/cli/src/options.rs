@@ -11,7 +11,7 @@ pub(crate) use sources::load;
 pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
 
 use crate::atomic::Rule;
-use keirin_core::generate::Family;
+use keirin_core::generate::{Discipline, Family};
 use regex::Regex;
 use std::path::PathBuf;
 use values::Setting;
@@ -142,15 +142,21 @@ options! {
     "events" events: u64 = "100000", "N", [Generate],
         "Number of events, about";
     "threads" threads: Option<u64> = "", "N", [Generate],
-        "Number of threads";
+        "Number of threads; they run the tasks, if there are any";
     "locks" locks: Option<u64> = "", "N", [Generate],
         "Number of locks";
     "variables" variables: Option<u64> = "", "N", [Generate],
         "Number of variables";
     "region-length" region_length: Option<u64> = "", "N", [Generate],
-        "Accesses in one atomic region, about";
+        "Accesses in one atomic region, or in one step of a task, about";
+    "tasks" tasks: Option<u64> = "", "N", [Generate],
+        "Tasks of a phase (family `task-loop`) or of a round (`task-nested`)";
+    "depth" depth: Option<u64> = "", "N", [Generate],
+        "How deep tasks are nested (families `task-tree` and `task-nested`)";
+    "discipline" discipline: Option<Discipline> = "", "NAME", [Generate],
+        "How tasks take locks: `none`, `nested`, `hand-over-hand`, `any-order`, `across-spawns`, `reader-writer` or `recursive`";
     "violations" violations: f64 = "0", "SHARE", [Generate],
-        "Share of the atomic regions that another thread tears, from 0 to 1";
+        "Share of the atomic regions that another thread tears, or of the tasks with a race or a torn region, from 0 to 1";
     "seed" seed: u64 = "1", "N", [Generate],
         "Seed of the random choices: the same seed gives the same bytes";
 }

@@ -64,12 +64,16 @@ impl Families {
         if lockset.is_empty() {
             return true;
         }
+        self.some_member(family, |member| !locksets.excludes(member, lockset))
+    }
+
+    /// True if something holds for some member.
+    #[inline]
+    pub fn some_member(&self, family: FamilyId, mut holds: impl FnMut(LocksetId) -> bool) -> bool {
         if family.0 & FamilyId::SEVERAL == 0 {
-            return !locksets.excludes(LocksetId::of_number(family.0), lockset);
+            return holds(LocksetId::of_number(family.0));
         }
-        self.list[(family.0 & !FamilyId::SEVERAL) as usize]
-            .iter()
-            .any(|member| !locksets.excludes(*member, lockset))
+        self.list[(family.0 & !FamilyId::SEVERAL) as usize].iter().any(|member| holds(*member))
     }
 }
 
@@ -109,6 +113,11 @@ impl History {
         self.former.push(left);
         self.former.retain(|(_, former)| !locksets.is_subset(locks, *former));
         self.current = locks;
+    }
+
+    /// Something else has changed that others want to date by versions.
+    pub fn tick(&mut self) {
+        self.version += 1;
     }
 
     /// Nobody will ask about what was before now.

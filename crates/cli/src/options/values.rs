@@ -1,7 +1,7 @@
 //! The types of options: how each is read from text.
 
 use crate::atomic::{Rule, pattern};
-use keirin_core::generate::{Family, PlanError};
+use keirin_core::generate::{Discipline, Family, PlanError};
 use regex::Regex;
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
@@ -230,6 +230,17 @@ impl Setting for Family {
 
     fn assign(&mut self, text: &str) -> Result<(), String> {
         *self = text.parse().map_err(|error: PlanError| error.to_string())?;
+        Ok(())
+    }
+}
+
+impl Setting for Option<Discipline> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(text.parse().map_err(|error: PlanError| error.to_string())?);
         Ok(())
     }
 }

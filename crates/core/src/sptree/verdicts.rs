@@ -7,13 +7,13 @@
 //! Verdicts never change while both steps live; when ids are used again ([`Structure::forget_collapsed`]), all of them
 //! have to be dropped with [`Verdicts::clear`].
 //!
-//! **Cost.** 16 bytes for each place, one of them touched by a question.
+//! **Cost.** 12 bytes for each place, one of them touched by a question.
 //!
 //! **State.** Questions write. Whoever asks has its own cache.
 
 use super::{Relation, StepId, Structure};
 
-/// How many answers are kept, a power of two. With 16 bytes each they stay in the second level of a processor's caches.
+/// How many answers are kept, a power of two. With 12 bytes each they stay in the second level of a processor's caches.
 const PLACES: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]

@@ -137,6 +137,12 @@ pub enum Effect {
     Serial,
 }
 
+impl<S: Structure, T> Default for Tasks<S, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<S: Structure, T> Tasks<S, T> {
     /// No task has acted yet.
     pub fn new() -> Self {

@@ -60,10 +60,10 @@ impl<E: ByStep> Kept<E> {
         !self.english.step().is_some()
     }
 
-    /// True if the last access was by this step and no other access is needed beside it.
+    /// True if only an access by this step is kept.
     #[inline]
     pub fn is_only(&self, step: StepId) -> bool {
-        self.english.step() == step && self.hebrew.step() == step
+        self.english.step() == step && self.hebrew.step() == step && self.others.is_none()
     }
 
     /// A kept access by a step that is parallel to the current one.

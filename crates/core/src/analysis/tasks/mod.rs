@@ -12,8 +12,10 @@
 //! afterwards by [`crate::witness`], for the memory that they [flag](Present::flag).
 
 pub mod all_sets;
+pub mod atomicity;
 pub mod kept;
 pub mod ptracer;
+pub mod published_ptracer;
 pub mod spd3;
 
 use crate::analysis::{Part, Statistic};
@@ -23,6 +25,7 @@ use crate::finding::{
     Doubt, Evidence, FindingKey, Findings, Moment, Race, RawFinding, RawStep, Rule, Verdict,
 };
 use crate::lockset::{LocksetId, Locksets};
+use crate::replay::tasks::OpenRegions;
 use crate::sptree::verdicts::Verdicts;
 use crate::sptree::{Relation, StepId, Structure};
 use crate::tasks::{Actor, Known};
@@ -111,6 +114,13 @@ pub struct Present<'a, S: Structure> {
     pub block: Option<Block>,
     /// What was held before.
     pub history: &'a History,
+    /// What the task knew beside the tree at earlier points of this step, each until a version of the history.
+    pub known_before: &'a [(u32, Known)],
+    /// Changes when a task is left as the only one: what was done in another era comes before everything that follows,
+    /// in every schedule.
+    pub era: u32,
+    /// The steps and blocks that have not ended.
+    pub open_regions: &'a OpenRegions,
     /// All locksets.
     pub locksets: &'a mut Locksets,
     /// All families of locksets.
@@ -145,10 +155,38 @@ impl<S: Structure> Present<'_, S> {
         self.history.family_since(version, self.families, self.locksets)
     }
 
+    /// True if some of the given locks was released since a version of the task's history. Modes do not matter.
+    pub fn released_since(&mut self, version: u32, locks: LocksetId) -> bool {
+        let family = self.family_since(version);
+        self.families.some_member(family, |member| {
+            let member = self.locksets.for_reads(member);
+            !self.locksets.is_subset(locks, member)
+        })
+    }
+
     /// True if an access with the given locks fits in at some point of a family.
     #[inline]
     pub fn fits(&mut self, family: FamilyId, locks: LocksetId) -> bool {
         self.families.fits(self.locksets, family, locks)
+    }
+
+    /// How others stand to this step as it was at a version of the history: what is between that point and now, by order
+    /// beside the tree, is parallel then and not now.
+    #[inline]
+    pub fn order_at(&mut self, version: u32) -> Order<'_, S> {
+        let known = match self.known_before {
+            [] => self.order.known,
+            before => {
+                let then = before.iter().find(|(until, _)| *until > version);
+                then.map_or(self.order.known, |(_, known)| known)
+            }
+        };
+        Order {
+            step: self.order.step,
+            structure: self.order.structure,
+            known,
+            questions: self.order.questions,
+        }
     }
 
     /// This access as an entry to remember.

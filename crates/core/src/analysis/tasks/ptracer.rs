@@ -8,7 +8,7 @@
 //!
 //! **Deviations.**
 //! - Figure 5 as printed never fills the second entry: the case "the second is empty and the first is parallel" is
-//!   missing. [`Algorithm::Published`] is the figure as printed, for comparison.
+//!   missing. [`super::published_ptracer`] is the figure as printed, for comparison.
 //! - The two are kept by English and Hebrew order ([`super::kept`]).
 //! - Reader and writer modes: two sets exclude each other if some lock is in both and in one of them exclusively.
 //! - All atomic operations exclude each other, as if they held a lock of their own.
@@ -39,6 +39,8 @@ pub struct PtRacer;
 #[derive(Clone, Debug, Default)]
 struct Class {
     locks: LocksetId,
+    /// Of the location's first class: when the location was touched last.
+    era: u32,
     reads: Kept,
     writes: Kept,
 }
@@ -97,6 +99,11 @@ impl TaskAnalysis for PtRacer {
     ) -> bool {
         if cell.first.locks == TOLD {
             return true;
+        }
+        if cell.first.era != now.era {
+            // Nothing that is remembered can be parallel to anything that follows.
+            *cell = Cell::default();
+            cell.first.era = now.era;
         }
         let locks = now.race_locks();
         if cell.first.locks == locks && cell.first.kept(part.kind).is_only(now.order.step) {

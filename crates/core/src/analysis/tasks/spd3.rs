@@ -37,6 +37,8 @@ pub struct Spd3;
 pub struct Cell {
     reads: Kept,
     write: Entry,
+    /// When the location was touched last.
+    era: u32,
     /// A race was told.
     told: bool,
 }
@@ -54,6 +56,10 @@ impl TaskAnalysis for Spd3 {
     ) -> bool {
         if cell.told || now.atomic {
             return true;
+        }
+        if cell.era != now.era {
+            // Nothing that is remembered can be parallel to anything that follows.
+            *cell = Cell { era: now.era, ..Cell::default() };
         }
         let (step, entry) = (now.order.step, now.entry());
         if cell.write.step.is_some() && cell.write.step != step && now.order.is_parallel(cell.write.step) {

@@ -12,24 +12,29 @@
 //! step is made to refer to the one that stands for it, and the steps are forgotten. So memory is bounded by what the run
 //! touches and by the tasks that are not yet waited for, not by the number of tasks.
 
+mod constructs;
+mod order;
+mod recent;
+mod regions;
+
+pub use regions::OpenRegions;
+
 use super::threads::{Barrier, Locks};
 use super::{Counts, EnteredRegions, Fault, Outcome, Pass, Repairs, ReplayOptions};
 use crate::analysis::tasks::{Block, Flagged, Order, Present, Questions, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
 use crate::clock::MAX_THREADS;
-use crate::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, Event, LockId, LockMode, MemoryOrder, Op, StackId, TaskId,
-    ThreadId,
-};
+use crate::event::{AtomicKind, BarrierId, Event, LockId, LockMode, Op, StackId, ThreadId};
 use crate::family::{Families, History};
 use crate::finding::{Findings, Moment, RawStep};
 use crate::lockset::Locksets;
 use crate::shadow::Shadow;
 use crate::sptree::Structure;
 use crate::sptree::verdicts::Verdicts;
-use crate::stack::{Frame, Stacks};
-use crate::tasks::{Actor, Effect, Known, Slot, Tasks};
+use crate::stack::Stacks;
+use crate::tasks::{Actor, Known, Slot, Tasks};
 use crate::trace::Batch;
+use recent::RecentAccesses;
 use rustc_hash::FxHashMap;
 
 /// How a run with tasks is replayed.
@@ -62,6 +67,8 @@ struct TaskData {
     ignoring: u32,
     /// Changes whenever an access may mean something else than before.
     turn: u32,
+    /// What the task knew beside the tree at earlier points of its step, each until a version of the history.
+    known_before: Vec<(u32, Known)>,
     /// What a release fence has published, for later stores.
     fenced: Known,
     /// What loads without order have seen, for a later acquire fence.
@@ -102,6 +109,9 @@ pub struct TaskReplay<'a, A: TaskAnalysis, S: Structure> {
     counts: Counts,
     repairs: Repairs,
     regions: EnteredRegions,
+    open_regions: OpenRegions,
+    /// How often nothing but one task was left.
+    era: u32,
     /// The last number given to a step or block as a region, or to a turn.
     last_number: u32,
     /// Accesses that need not be looked at because the same step had done the same.
@@ -149,6 +159,8 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             counts: Counts::default(),
             repairs: Repairs::default(),
             regions: EnteredRegions::default(),
+            open_regions: OpenRegions::default(),
+            era: 0,
             last_number: 0,
             recent_hits: 0,
             cut_blocks: 0,
@@ -159,6 +171,11 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     /// The series-parallel structure built so far.
     pub fn structure(&self) -> &S {
         self.tasks.structure()
+    }
+
+    /// The next event of the run. An error is an order that cannot have happened and was not repaired.
+    pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
+        self.step(position, event)
     }
 
     /// Counts a fault as repaired, or gives up.
@@ -218,12 +235,26 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     fn new_step(&mut self, task: Slot) {
         let (step, block) = (self.next_number(), self.next_number());
         let (data, ..) = self.tasks.parts(task);
+        self.open_regions.close(data.step_instance);
+        self.open_regions.open(step);
         data.step_instance = step;
         data.turn = step;
         data.history.cut();
+        data.known_before.clear();
         if let Some(open) = &mut data.block {
+            self.open_regions.close(open.instance);
+            self.open_regions.open(block);
             open.instance = block;
             self.cut_blocks += 1;
+        }
+    }
+
+    /// A task has ended.
+    fn close_regions(&mut self, task: Slot) {
+        let (data, ..) = self.tasks.parts(task);
+        self.open_regions.close(data.step_instance);
+        if let Some(block) = data.block.take() {
+            self.open_regions.close(block.instance);
         }
     }
 
@@ -272,6 +303,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 let (data, ..) = self.tasks.parts(task);
                 data.blocks += 1;
                 if data.blocks == 1 {
+                    self.open_regions.open(instance);
                     data.block = Some(Block { instance, region });
                     data.turn = instance;
                 }
@@ -285,7 +317,9 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
                 }
                 data.blocks -= 1;
                 if data.blocks == 0 {
-                    data.block = None;
+                    if let Some(block) = data.block.take() {
+                        self.open_regions.close(block.instance);
+                    }
                     self.new_turn(task);
                 }
                 self.tell(position, event, task);
@@ -331,6 +365,9 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             step_instance: data.step_instance,
             block: data.block,
             history: &data.history,
+            known_before: &data.known_before,
+            era: self.era,
+            open_regions: &self.open_regions,
             locksets: &mut self.locksets,
             families: &mut self.families,
             flagged: &mut self.flagged,
@@ -403,305 +440,10 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         data.turn = turn;
     }
 
-    fn begin_task(&mut self, position: u64, event: &Event, id: TaskId) -> Result<(), Fault> {
-        let thread = event.thread;
-        let woken = match self.threads.get(thread.index()) {
-            Some(data) if data.acted && !data.ended => Ok(()),
-            _ => self.wake(thread),
-        };
-        match woken.and_then(|()| self.tasks.begin(thread, id)) {
-            Ok(task) => {
-                if self.tasks.data(task).turn == 0 {
-                    self.new_step(task);
-                    self.tell(position, event, task);
-                }
-                Ok(())
-            }
-            Err(fault) => self.fault(position, fault),
-        }
-    }
-
-    fn rare_event(&mut self, position: u64, event: &Event, task: Slot) -> Result<(), Fault> {
-        let thread = event.thread;
-        match event.op {
-            Op::Spawn { task: id } => self.spawn(position, event, task, Actor::Task(id)),
-            Op::Fork { child } if child.0 >= MAX_THREADS => self.fault(position, Fault::ThreadNumber(child)),
-            Op::Fork { child } => {
-                if self.threads.get(child.index()).is_some_and(|data| data.acted) {
-                    return self.fault(position, Fault::ForkOfKnown(child));
-                }
-                self.spawn(position, event, task, Actor::Thread(child))
-            }
-            Op::TaskWait => {
-                let effect = self.tasks.wait(task);
-                self.constructed(position, event, task, effect)
-            }
-            Op::TaskJoin { task: id } => {
-                let effect = self.tasks.join(task, Actor::Task(id));
-                self.constructed(position, event, task, effect)
-            }
-            Op::Join { child } => {
-                if let Some(data) = self.threads.get_mut(child.index()) {
-                    data.ended = true;
-                }
-                let effect = self.tasks.join(task, Actor::Thread(child));
-                self.constructed(position, event, task, effect)
-            }
-            Op::FinishBegin => {
-                self.tasks.finish_begin(task);
-                self.constructed(position, event, task, Ok(Effect::NewStep))
-            }
-            Op::FinishEnd => {
-                let effect = self.tasks.finish_end(task);
-                self.constructed(position, event, task, effect)
-            }
-            Op::TaskOrder { before, after } => match self.tasks.order(before, after) {
-                Ok(()) => {
-                    self.tell(position, event, task);
-                    Ok(())
-                }
-                Err(fault) => self.fault(position, fault),
-            },
-            Op::TaskSuspend { task: id } => match self.tasks.suspend(thread, id) {
-                Ok(()) => Ok(()),
-                Err(fault) => self.fault(position, fault),
-            },
-            Op::TaskEnd { task: id } => match self.tasks.end(thread, id) {
-                Ok(()) => {
-                    self.tell(position, event, task);
-                    self.note_edges();
-                    Ok(())
-                }
-                Err(fault) => self.fault(position, fault),
-            },
-            Op::ThreadEnd => {
-                self.threads[thread.index()].ended = true;
-                self.tasks.end_thread(thread);
-                self.tell(position, event, task);
-                Ok(())
-            }
-            Op::Alloc { size, addr } | Op::Free { size, addr } => {
-                self.shadow.forget(addr, size);
-                for thread in &mut self.threads {
-                    thread.recent.forget(addr, size);
-                }
-                Ok(())
-            }
-            Op::Call { function } => {
-                let (data, ..) = self.tasks.parts(task);
-                data.stack = self.stacks.push(data.stack, Frame { function, call_site: event.site });
-                Ok(())
-            }
-            Op::Return => {
-                let (data, ..) = self.tasks.parts(task);
-                if data.stack == StackId::NONE {
-                    return self.fault(position, Fault::ReturnWithoutCall(thread));
-                }
-                data.stack = self.stacks.caller(data.stack);
-                Ok(())
-            }
-            Op::IgnoreBegin => {
-                self.tasks.parts(task).0.ignoring += 1;
-                Ok(())
-            }
-            Op::IgnoreEnd => {
-                let (data, ..) = self.tasks.parts(task);
-                if data.ignoring == 0 {
-                    return self.fault(position, Fault::IgnoreEndWithoutBegin(thread));
-                }
-                data.ignoring -= 1;
-                Ok(())
-            }
-            Op::Group { size, group, addr } => {
-                self.analysis.group(group, addr, u32::from(size));
-                Ok(())
-            }
-            _ => self.order_event(position, event, task),
-        }
-    }
-
-    fn spawn(&mut self, position: u64, event: &Event, by: Slot, actor: Actor) -> Result<(), Fault> {
-        match self.tasks.spawn(by, actor, TaskData::default()) {
-            Ok(_) => self.constructed(position, event, by, Ok(Effect::NewStep)),
-            Err(fault) => self.fault(position, fault),
-        }
-    }
-
-    /// A task construct was met.
-    fn constructed(
-        &mut self,
-        position: u64,
-        event: &Event,
-        task: Slot,
-        effect: Result<Effect, Fault>,
-    ) -> Result<(), Fault> {
-        match effect {
-            Ok(effect) => {
-                self.new_step(task);
-                self.tell(position, event, task);
-                if effect == Effect::Serial {
-                    self.analysis.serial(&mut self.findings);
-                    self.conditions.clear();
-                    self.tokens.clear();
-                    self.atomics.clear();
-                    self.barriers.clear();
-                }
-                self.note_edges();
-                if self.tasks.structure().collapsed() > Self::SWEEP_AT
-                    && self.tasks.structure().collapsed() > self.shadow.cells_at_most()
-                {
-                    self.sweep();
-                }
-                Ok(())
-            }
-            Err(fault) => self.fault(position, fault),
-        }
-    }
-
     /// If there is order beside the tree and nothing has been dropped yet, all is kept from now on.
     fn note_edges(&mut self) {
         if self.tasks.counts().edges > 0 && !self.questions.dropped.get() {
             self.questions.keep_all = true;
-        }
-    }
-
-    /// So many collapsed steps are not worth the trouble.
-    const SWEEP_AT: usize = 1 << 20;
-
-    /// Forgets the steps of finished scopes.
-    fn sweep(&mut self) {
-        self.sweeps += 1;
-        let structure = self.tasks.structure();
-        let mut resolve = |step: &mut crate::sptree::StepId| *step = structure.resolve(*step);
-        self.shadow.for_each(|cell| A::visit_steps(cell, &mut resolve));
-        self.analysis.visit_own_steps(&mut resolve);
-        let known =
-            self.conditions.values_mut().chain(self.tokens.values_mut()).chain(self.atomics.values_mut());
-        known.for_each(|known| known.resolve(structure));
-        for barrier in self.barriers.values_mut() {
-            barrier.for_each(|known| known.resolve(structure));
-        }
-        let mut fenced: Vec<Known> = Vec::new();
-        for data in self.tasks.live_data() {
-            fenced.push(std::mem::take(&mut data.fenced));
-            fenced.push(std::mem::take(&mut data.seen));
-        }
-        let structure = self.tasks.structure();
-        fenced.iter_mut().for_each(|known| known.resolve(structure));
-        let mut fenced = fenced.into_iter();
-        for data in self.tasks.live_data() {
-            data.fenced = fenced.next().unwrap_or_default();
-            data.seen = fenced.next().unwrap_or_default();
-        }
-        if let Some(verdicts) = &mut self.questions.verdicts {
-            verdicts.clear();
-        }
-        self.tasks.forget_collapsed();
-    }
-
-    /// Events that put tasks in order beside the tree.
-    fn order_event(&mut self, position: u64, event: &Event, task: Slot) -> Result<(), Fault> {
-        let thread = event.thread;
-        match event.op {
-            Op::Notify { condition, .. } => {
-                let known = self.tasks.publish(task);
-                let sync = self.conditions.entry(condition.0).or_default();
-                self.tasks.merge(sync, &known);
-            }
-            Op::HappensBefore { token } => {
-                let known = self.tasks.publish(task);
-                let sync = self.tokens.entry(token).or_default();
-                self.tasks.merge(sync, &known);
-            }
-            Op::Wait { condition } => {
-                if let Some(known) = self.conditions.get(&condition.0) {
-                    self.tasks.learn(task, known);
-                }
-            }
-            Op::HappensAfter { token } => {
-                if let Some(known) = self.tokens.get(&token) {
-                    self.tasks.learn(task, known);
-                }
-            }
-            Op::BarrierArrive { barrier } => {
-                let known = self.tasks.publish(task);
-                match self.barriers.entry(barrier).or_default().arrive(thread) {
-                    Some(sync) => self.tasks.merge(sync, &known),
-                    None => return self.fault(position, Fault::ArrivedTwice { barrier, thread }),
-                }
-            }
-            Op::BarrierLeave { barrier } => {
-                let state = self.barriers.entry(barrier).or_default();
-                match state.leave(thread) {
-                    Some(sync) => {
-                        self.tasks.learn(task, sync);
-                        state.drop_finished();
-                    }
-                    None => return self.fault(position, Fault::LeaveWithoutArrive { barrier, thread }),
-                }
-            }
-            Op::Fence { order } => {
-                if order.acquires() {
-                    let seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-                    self.tasks.learn(task, &seen);
-                }
-                if order.releases() {
-                    let known = self.tasks.publish(task);
-                    self.tasks.parts(task).0.fenced = known;
-                }
-            }
-            _ => {
-                self.counts.unused += 1;
-                return Ok(());
-            }
-        }
-        self.note_edges();
-        self.new_turn(task);
-        self.tell(position, event, task);
-        Ok(())
-    }
-
-    /// An atomic operation sees what others have released.
-    fn atomic_receives(&mut self, task: Slot, kind: AtomicKind, order: MemoryOrder, addr: Addr) {
-        if kind == AtomicKind::Store {
-            return;
-        }
-        let Some(known) = self.atomics.get(&addr.0).filter(|known| !known.is_empty()) else { return };
-        if order.acquires() {
-            self.tasks.learn(task, known);
-            self.note_edges();
-            self.new_turn(task);
-        } else {
-            let mut seen = std::mem::take(&mut self.tasks.parts(task).0.seen);
-            self.tasks.merge(&mut seen, known);
-            self.tasks.parts(task).0.seen = seen;
-        }
-    }
-
-    /// An atomic operation lets others see what came before it.
-    fn atomic_publishes(&mut self, task: Slot, kind: AtomicKind, order: MemoryOrder, addr: Addr) {
-        let published = if order.releases() {
-            let known = self.tasks.publish(task);
-            self.new_turn(task);
-            known
-        } else {
-            self.tasks.data(task).fenced.clone()
-        };
-        match kind {
-            // It goes on with the release sequence that it has read from.
-            AtomicKind::ReadModifyWrite => {
-                if !published.is_empty() {
-                    let sync = self.atomics.entry(addr.0).or_default();
-                    self.tasks.merge(sync, &published);
-                }
-            }
-            AtomicKind::Load => {}
-            AtomicKind::Store if published.is_empty() => {
-                self.atomics.remove(&addr.0);
-            }
-            AtomicKind::Store => {
-                self.atomics.insert(addr.0, published);
-            }
         }
     }
 
@@ -774,67 +516,5 @@ impl<A: TaskAnalysis, S: Structure> Pass for TaskReplay<'_, A, S> {
 
     fn finish(self: Box<Self>) -> Outcome {
         TaskReplay::finish(*self)
-    }
-}
-
-/// Accesses of a thread that need not be looked at again: the papers' access cache.
-#[derive(Debug, Default)]
-struct RecentAccesses {
-    entries: Vec<Recent>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Recent {
-    addr: u64,
-    turn: u32,
-    size: u32,
-    /// One bit for each kind, plain and atomic.
-    kinds: u8,
-}
-
-impl RecentAccesses {
-    const ENTRIES: usize = 1 << 9;
-
-    #[inline]
-    fn index(addr: Addr) -> usize {
-        // Neighbouring words have neighbouring entries.
-        ((addr.0 >> 3) ^ (addr.0 >> 12)) as usize % Self::ENTRIES
-    }
-
-    #[inline]
-    fn bit(part: Part, atomic: bool) -> u8 {
-        1 << (u8::from(part.kind == AccessKind::Write) + 2 * u8::from(atomic))
-    }
-
-    #[inline]
-    fn has(&self, turn: u32, part: Part, atomic: bool) -> bool {
-        self.entries.get(Self::index(part.addr)).is_some_and(|recent| {
-            recent.turn == turn
-                && recent.addr == part.addr.0
-                && recent.size == part.size
-                && recent.kinds & Self::bit(part, atomic) != 0
-        })
-    }
-
-    #[inline]
-    fn add(&mut self, turn: u32, part: Part, atomic: bool) {
-        if self.entries.is_empty() {
-            self.entries.resize(Self::ENTRIES, Recent::default());
-        }
-        let recent = &mut self.entries[Self::index(part.addr)];
-        if recent.turn != turn || recent.addr != part.addr.0 || recent.size != part.size {
-            *recent = Recent { addr: part.addr.0, turn, size: part.size, kinds: 0 };
-        }
-        recent.kinds |= Self::bit(part, atomic);
-    }
-
-    /// Memory was freed.
-    fn forget(&mut self, addr: Addr, size: u32) {
-        let last = addr.0.saturating_add(u64::from(size));
-        for recent in &mut self.entries {
-            if recent.addr < last && recent.addr.saturating_add(u64::from(recent.size)) > addr.0 {
-                *recent = Recent::default();
-            }
-        }
     }
 }
