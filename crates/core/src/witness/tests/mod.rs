@@ -1,3 +1,4 @@
+mod details;
 mod program;
 
 use super::{Examination, Examine};
