@@ -10,6 +10,7 @@ use crate::atomic::Looking;
 use crate::input::Input;
 use crate::options::{AnalysisName, Options};
 use crate::progress::{Progress, Unit};
+use crate::report::text::counted;
 use anyhow::{Context, Result};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::Flagged;
@@ -28,6 +29,8 @@ pub(crate) struct Ran {
     pub(crate) left_out: LeftOut,
     /// Stretches of memory that were too many to be examined.
     not_examined: u64,
+    /// Findings of which the examination left none.
+    not_confirmed: usize,
 }
 
 /// One reading of the trace.
@@ -66,7 +69,7 @@ pub(crate) fn run_all(input: &mut Input, options: &Options, looking: &Looking) -
         tasks = exactly.read(input, &checkers(&of_tasks, options), "checking again")?.outcomes;
     }
     statistics.extend(tasks.iter_mut().flat_map(|outcome| std::mem::take(&mut outcome.statistics)));
-    let mut not_examined = 0;
+    let (mut not_examined, mut not_confirmed) = (0, 0);
     if !options.no_witness && tasks.iter().any(|outcome| !outcome.findings.is_empty()) {
         let mut flagged = Flagged::default();
         tasks.iter_mut().for_each(|outcome| flagged.append(std::mem::take(&mut outcome.flagged)));
@@ -75,12 +78,16 @@ pub(crate) fn run_all(input: &mut Input, options: &Options, looking: &Looking) -
         let examining = Runner { keep_all, ..reading };
         let examined = examining.read(input, &[examination(&flagged, options)], "examining")?;
         statistics.extend(examined.statistics);
+        let apparent: usize = tasks.iter().map(|outcome| outcome.findings.len()).sum();
+        if examined.outcomes.iter().all(|outcome| outcome.findings.is_empty()) {
+            not_confirmed = apparent;
+        }
         for outcome in &mut tasks {
             outcome.findings.clear();
         }
         tasks.extend(examined.outcomes);
     }
-    Ok(Ran { threads, tasks, statistics, selected, left_out, not_examined })
+    Ok(Ran { threads, tasks, statistics, selected, left_out, not_examined, not_confirmed })
 }
 
 /// How a trace is read.
@@ -171,6 +178,13 @@ impl Ran {
             notes.push(format!(
                 "{}: {} events of tasks, branches, loops or groups were not used; the analyses look at threads{advice}",
                 input.name, outcome.counts.unused
+            ));
+        }
+        if self.not_confirmed > 0 {
+            notes.push(format!(
+                "{}: {} did not stand up to the examination, which looks at locks too; --no-witness shows what it was",
+                input.name,
+                counted(self.not_confirmed as u64, "apparent finding")
             ));
         }
         if self.not_examined > 0 {

@@ -155,6 +155,24 @@ fn what_no_schedule_shows_does_not_fail_a_build() {
 }
 
 #[test]
+fn an_analysis_that_ignores_locks_is_corrected_by_the_examination() {
+    let sandbox = sandbox();
+    let locked: String = RACE
+        .lines()
+        .flat_map(|line| match line.contains("|w(") {
+            true => vec!["T0|acq(m)|", line, "T0|rel(m)|"],
+            false => vec![line],
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    sandbox.write("locked.std", locked);
+    let out = sandbox.keirin("check locked.std --analysis spd3").exits(0).out;
+    assert!(out.contains("1 apparent finding did not stand up to the examination"), "{out}");
+    sandbox.keirin("check locked.std --analysis spd3 --no-witness").exits(66);
+    assert!(!sandbox.keirin("check locked.std --analysis ptracer").exits(0).out.contains("note"));
+}
+
+#[test]
 fn order_beside_the_tree_that_comes_late_is_looked_at_again() {
     let sandbox = sandbox();
     let run = sandbox.keirin("check late.std --analysis ptracer --format json").exits(66);
