@@ -89,7 +89,6 @@ pub(super) const MOST_CONFLICTS: usize = 1 << 24;
 impl Location {
     /// True if a further access is to be remembered, which is one of a class by a step.
     pub(super) fn wants(&mut self, class: impl FnOnce() -> Class, step_instance: u32) -> bool {
-        let mut class = Some(class);
         if self.touches.len() >= FEW_TOUCHES {
             if self.classes.is_empty() {
                 for touch in &self.touches {
@@ -101,7 +100,6 @@ impl Location {
                         .or_default() += 1;
                 }
             }
-            let Some(class) = class.take() else { return false };
             let steps = self.classes.entry(class()).or_default();
             let enough = if self.touches.len() < MOST_TOUCHES {
                 steps.get(&step_instance).is_some_and(|count| *count >= 2)
@@ -120,7 +118,6 @@ impl Location {
         }
         if self.of_step.1 >= MOST_OF_STEP {
             // So that one long loop does not leave nothing for the others.
-            let Some(class) = class.take() else { return false };
             let class = class();
             let alike = |touch: &&Touch| touch.step_instance == step_instance && touch.class() == class;
             if self.touches.iter().rev().take(MOST_OF_STEP).filter(alike).count() >= 2 {
@@ -208,10 +205,14 @@ pub(super) struct Tear {
     pub(super) around: Vec<(u32, u32, (u64, u64))>,
 }
 
-/// All tears of a location.
-pub(super) fn tears(recording: &Recording, location: &Location, examine: &Examine) -> Vec<Tear> {
+/// Shows all tears of a location.
+pub(super) fn tears(
+    recording: &Recording,
+    location: &Location,
+    examine: &Examine,
+    mut visit: impl FnMut(&Tear),
+) {
     let touches = &location.touches;
-    let mut tears = Vec::new();
     let mut inside: Vec<(u32, u32, u32)> = Vec::new();
     for (other, neighbours) in (0..).zip(location.neighbours()) {
         let held = &touches[other as usize].held;
@@ -256,11 +257,10 @@ pub(super) fn tears(recording: &Recording, location: &Location, examine: &Examin
                 (next - first, first)
             });
             if let (Some(whole), false) = (wholes.get(&region[0].0), around.is_empty()) {
-                tears.push(Tear { whole: *whole, other, around });
+                visit(&Tear { whole: *whole, other, around });
             }
         }
     }
-    tears
 }
 
 /// True if a task, between an access and its operation `until`, comes to a point where it holds nothing that excludes the

@@ -43,6 +43,8 @@ struct Entry {
 pub(super) struct Verdicts {
     entries: Vec<Entry>,
     index: FxHashMap<FindingKey, usize>,
+    /// The entries of places, and what they tear, of which enough were examined.
+    settled: FxHashMap<([SiteId; 3], Whole), usize>,
     limits: Limits,
     /// How much work all further searches may do.
     work_left: u64,
@@ -107,6 +109,7 @@ impl Verdicts {
         Self {
             entries: Vec::new(),
             index: FxHashMap::default(),
+            settled: FxHashMap::default(),
             limits: Limits { states, work },
             work_left: total,
             searches: 0,
@@ -204,14 +207,23 @@ impl Verdicts {
 
     fn tears(&mut self, window: &mut Window<'_>, location: &Location, examine: &Examine) {
         let touches = &location.touches;
-        for tear in candidates::tears(window.recording, location, examine) {
+        let recording = window.recording;
+        candidates::tears(recording, location, examine, |tear| {
+            let [(first, last, _), ..] = tear.around[..] else { return };
+            let places = ([first, tear.other, last].map(|at| touches[at as usize].site), tear.whole);
+            if let Some(at) = self.settled.get(&places) {
+                self.entries[*at].finding.count += 1;
+                return;
+            }
             let claims = tear.around.iter().map(|&(first, last, bytes)| {
                 let three = [first, tear.other, last].map(|at| &touches[at as usize]);
-                torn(window.recording, Rule::AtomicityViolation, tear.whole, three, bytes, None)
+                torn(recording, Rule::AtomicityViolation, tear.whole, three, bytes, None)
             });
-            let claims: Vec<Claim> = claims.collect();
-            self.first_that_holds(window, claims, location.incomplete, true);
-        }
+            let settled = self.first_that_holds(window, claims.collect(), location.incomplete, true);
+            if let Some(at) = settled.filter(|_| places.0.iter().all(|site| site.is_some())) {
+                self.settled.insert(places, at);
+            }
+        });
     }
 
     fn gaps(&mut self, window: &mut Window<'_>, location: &Location) {
@@ -247,21 +259,21 @@ impl Verdicts {
     }
 
     /// Of claims about the same defect tells the first that some schedule shows. If there is none, the first is suspected
-    /// if `suspect` says so.
+    /// if `suspect` says so. Gives the entry of the first claim if further ones like it need not be examined.
     fn first_that_holds(
         &mut self,
         window: &mut Window<'_>,
         claims: Vec<Claim>,
         incomplete: bool,
         suspect: bool,
-    ) {
-        let Some(first) = claims.first() else { return };
+    ) -> Option<usize> {
+        let first = claims.first()?;
         if let Some(at) = self.index.get(&first.key) {
             let entry = &mut self.entries[*at];
             entry.examined += 1;
             if entry.examined > MOST_ALIKE && entry.sureness >= Sureness::OtherSchedule {
                 entry.finding.count += 1;
-                return;
+                return Some(*at);
             }
         }
         let mut unsure: Option<(Claim, Fate)> = None;
@@ -276,7 +288,7 @@ impl Verdicts {
                 Fate::GivenUp => {}
                 fate => {
                     self.tell(window, claim, fate, 1);
-                    return;
+                    return None;
                 }
             }
         }
@@ -287,6 +299,7 @@ impl Verdicts {
             }
             None => {}
         }
+        None
     }
 
     fn fate(&mut self, window: &mut Window<'_>, claim: &Claim, incomplete: bool) -> Fate {
@@ -361,6 +374,7 @@ impl Verdicts {
     pub(super) fn tell_all(&mut self, findings: &mut Findings) {
         let mut entries = std::mem::take(&mut self.entries);
         self.index.clear();
+        self.settled.clear();
         entries.sort_by_key(|entry| entry.finding.steps.iter().map(|step| step.moment.position).max());
         for entry in entries {
             let moment = entry.finding.steps.last().map(|step| step.moment).unwrap_or_default();

@@ -21,8 +21,9 @@ pub(super) struct Places {
     stretches: Vec<Stretch>,
     /// Declared locations by their first byte: where each ends, its group and its number.
     members: BTreeMap<u64, (u64, GroupId, u32)>,
-    /// For each group how long its longest location is, and whether some of it is flagged.
+    /// For each group whether some of it is flagged: then all of it is to be examined.
     wanted: FxHashMap<GroupId, bool>,
+    /// The size of the longest declared location.
     longest: u64,
     /// Changes whenever more memory is to be examined.
     pub(super) version: u32,
@@ -68,7 +69,7 @@ impl Places {
         }
     }
 
-    /// A location belongs to a group. True if that is new.
+    /// A location belongs to a group.
     pub(super) fn declare(&mut self, group: GroupId, addr: Addr, size: u32) {
         let end = addr.0.saturating_add(u64::from(size));
         let number = self.members.len() as u32;

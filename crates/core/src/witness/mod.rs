@@ -63,6 +63,7 @@ pub use candidates::Examine;
 mod candidates;
 mod decide;
 mod flagged;
+mod locks;
 mod recording;
 mod search;
 #[cfg(test)]
@@ -115,7 +116,7 @@ impl Examination {
     /// So much work (operations done or taken back, and tasks looked at) is done for one candidate.
     pub const WORK: u64 = 50_000_000;
     /// So much work is done for the whole run.
-    pub const TOTAL_WORK: u64 = 2_000_000_000;
+    pub const TOTAL_WORK: u64 = 1_000_000_000;
 
     /// An examination of what an earlier pass has flagged.
     pub fn new(flagged: &Flagged, examine: Examine) -> Self {

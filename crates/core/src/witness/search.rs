@@ -8,13 +8,14 @@
 //! same is true of a stretch of one task that begins with taking a lock, ends when the task holds no more locks than before,
 //! and can be done without a stop. So all that is to be chosen is who takes a lock and keeps it while others go on. These
 //! choices are tried depth first, those first that were first in the observed run; a state is told by how far each task
-//! is, and none is looked at twice.
+//! is, and none is looked at twice. A lock that only one task takes, or that all take in shared mode, is no choice.
 //!
 //! **Cost.** Linear in what the goal needs if no lock is kept while others must go on, or if the first choices are right;
 //! in the worst case exponential in the number of such locks (it must be: the question is as hard as satisfiability).
 //! Therefore the search is given up after so many states or so much work.
 
-use super::recording::{Effect, NONE, Place, Recording};
+use super::locks::Lock;
+use super::recording::{Effect, Place, Recording};
 use crate::event::LockMode;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
@@ -57,38 +58,6 @@ pub(super) struct Limits {
     pub(super) work: u64,
 }
 
-/// Who holds a lock.
-#[derive(Clone, Debug)]
-struct Lock {
-    owner: u32,
-    sharers: Vec<u32>,
-}
-
-impl Lock {
-    fn is_free(&self, mode: LockMode, to: u32) -> bool {
-        (self.owner == NONE || self.owner == to)
-            && (mode == LockMode::Shared || self.sharers.iter().all(|sharer| *sharer == to))
-    }
-
-    fn take(&mut self, mode: LockMode, by: u32) {
-        match mode {
-            LockMode::Exclusive => self.owner = by,
-            LockMode::Shared => self.sharers.push(by),
-        }
-    }
-
-    fn give_back(&mut self, mode: LockMode, by: u32) {
-        match mode {
-            LockMode::Exclusive => self.owner = NONE,
-            LockMode::Shared => {
-                if let Some(index) = self.sharers.iter().position(|sharer| *sharer == by) {
-                    self.sharers.swap_remove(index);
-                }
-            }
-        }
-    }
-}
-
 /// Why a task cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Obstacle {
@@ -123,6 +92,8 @@ pub(super) struct Search<'r> {
     tasks: Vec<Progress>,
     touched: Vec<u32>,
     locks: Vec<Lock>,
+    /// Locks that what takes part will take.
+    used: Vec<u32>,
     /// Tasks to be looked at when a lock is released.
     waiting: Vec<Vec<u32>>,
     waited_for: Vec<u32>,
@@ -157,8 +128,7 @@ fn mix(actor: u32, done: u32) -> u128 {
 
 impl<'r> Search<'r> {
     pub(super) fn new(recording: &'r Recording) -> Self {
-        let free = Lock { owner: NONE, sharers: Vec::new() };
-        let mut locks = vec![free; recording.locks()];
+        let mut locks = vec![Lock::default(); recording.locks()];
         for (holder, lock, mode) in &recording.held_before {
             locks[*lock as usize].take(*mode, *holder);
         }
@@ -168,6 +138,7 @@ impl<'r> Search<'r> {
             touched: Vec::new(),
             waiting: vec![Vec::new(); locks.len()],
             locks,
+            used: Vec::new(),
             waited_for: Vec::new(),
             queue: BinaryHeap::new(),
             schedule: Vec::new(),
@@ -261,6 +232,10 @@ impl<'r> Search<'r> {
                 task.limit = from.max(count);
                 for operation in operations.get(from as usize..count as usize).unwrap_or_default() {
                     self.work += 1;
+                    if let Effect::Acquire(lock, mode) = operation.effect {
+                        self.locks[lock as usize].will_be_taken(mode, actor);
+                        self.used.push(lock);
+                    }
                     work.extend(recording.needs(operation).iter().map(|need| (need.actor, need.index + 1)));
                 }
             }
@@ -419,10 +394,14 @@ impl<'r> Search<'r> {
         self.note(actor, from)
     }
 
+    /// True if the next operation takes a lock that others could want.
     fn takes_lock(&self, actor: u32) -> bool {
         let done = self.tasks[actor as usize].done as usize;
         let operation = &self.recording.actors[actor as usize].operations[done];
-        !self.ignore_locks && matches!(operation.effect, Effect::Acquire(..))
+        match operation.effect {
+            Effect::Acquire(lock, _) => !self.ignore_locks && self.locks[lock as usize].is_contended(),
+            _ => false,
+        }
     }
 
     /// Takes a lock and goes on until no more locks are held than before; or does nothing.
@@ -574,6 +553,9 @@ impl<'r> Search<'r> {
         self.undo(0);
         for actor in self.touched.drain(..) {
             self.tasks[actor as usize] = Progress::default();
+        }
+        for lock in self.used.drain(..) {
+            self.locks[lock as usize].forget_users();
         }
         self.stops.clear();
         self.sequence.clear();

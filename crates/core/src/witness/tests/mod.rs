@@ -295,7 +295,7 @@ impl Writer {
     fn body(&mut self, depth: u32, held: &mut Vec<&'static str>) {
         let outer = held.len();
         for _ in 0..1 + self.pick(4) {
-            match self.pick(14) {
+            match self.pick(15) {
                 0..=2 if self.groups && self.pick(2) == 0 => self.text += " Ry",
                 3..=5 if self.groups && self.pick(2) == 0 => self.text += " Wy",
                 0..=2 => self.text += " Rx",
@@ -329,6 +329,10 @@ impl Writer {
                     self.text += " [";
                     self.body(depth + 1, held);
                     self.text += " ]";
+                }
+                14 if self.tasks > 0 => {
+                    let task = 1 + self.pick(u64::from(self.tasks));
+                    self.text += &format!(" join{task}");
                 }
                 _ => self.text += " Wx",
             }
