@@ -8,6 +8,8 @@ pub mod analyses;
 pub mod child;
 pub mod programs;
 pub mod readers;
+pub mod shapes;
+pub mod structure;
 pub mod table;
 pub mod traces;
 pub mod transactions;

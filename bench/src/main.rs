@@ -4,6 +4,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
+use keirin_bench::shapes::Shape;
+use keirin_bench::structure::{self, Contestant};
 use keirin_bench::{analyses, traces, transactions};
 use keirin_core::generate::Family;
 use std::io::Write;
@@ -36,11 +38,19 @@ fn main() -> Result<()> {
             let settings = transactions::Settings {
                 events: *arguments.get_one("events").expect("has a default"),
                 limit: limit(arguments),
-                families: families(arguments, &Family::ALL),
+                families: families(arguments, &Family::THREADS),
             };
             print(&transactions::table(&programs()?, &settings)?);
             Ok(())
         }
+        Some(("structure", arguments)) => {
+            let settings = structure::Settings {
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                shrink: *arguments.get_one("shrink").expect("has a default"),
+            };
+            structure::tables(&programs()?, &settings, print)
+        }
+        Some(("build-structure", arguments)) => build_structure(arguments),
         _ => bail!("no such command"),
     }
 }
@@ -72,6 +82,9 @@ fn command_line() -> Command {
         .default_value("5")
         .value_parser(value_parser!(u32).range(1..))
         .help("How often everything is run; the best counts");
+    let shrink = Arg::new("shrink")
+        .value_parser(value_parser!(u32).range(1..=1000))
+        .help("Make the runs so many times smaller");
     Command::new("keirin-bench")
         .about("Measures keirin; prints tables in Markdown")
         .subcommand_required(true)
@@ -84,12 +97,25 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("analyses")
                 .about("How fast each analysis is, alone and with others in one pass, and how right it is")
-                .args([events("10_000_000"), rounds, limit.clone(), families.clone()]),
+                .args([events("10_000_000"), rounds.clone(), limit.clone(), families.clone()]),
         )
         .subcommand(
             Command::new("transactions")
                 .about("How many transactions are stored, as in Table 1 of the Velodrome paper")
                 .args([events("1_000_000"), limit, families]),
+        )
+        .subcommand(
+            Command::new("structure")
+                .about("What the structures of runs with tasks cost to build and to ask")
+                .args([rounds, shrink.clone().long("shrink").value_name("N").default_value("1")]),
+        )
+        .subcommand(
+            Command::new("build-structure")
+                .hide(true)
+                .about("Builds one structure and asks it; prints figures")
+                .arg(Arg::new("shape").required(true))
+                .arg(Arg::new("contestant").required(true))
+                .arg(shrink.required(true)),
         )
         .subcommand(
             Command::new("read")
@@ -131,6 +157,16 @@ fn read(arguments: &ArgMatches) -> Result<()> {
     let Some(reader) = Reader::from_name(name) else { bail!("`{name}` is no reader") };
     let contents = reader.read(trace)?;
     print(&format!("{} {}\n", contents.events, contents.checksum));
+    Ok(())
+}
+
+fn build_structure(arguments: &ArgMatches) -> Result<()> {
+    let shape: &String = arguments.get_one("shape").expect("is required");
+    let contestant: &String = arguments.get_one("contestant").expect("is required");
+    let Some(shape) = Shape::from_name(shape) else { bail!("`{shape}` is no shape") };
+    let Some(contestant) = Contestant::from_name(contestant) else { bail!("`{contestant}` is no structure") };
+    let shrink = *arguments.get_one("shrink").expect("is required");
+    print(&contestant.measure(shape, shrink).line());
     Ok(())
 }
 

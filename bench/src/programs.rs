@@ -1,4 +1,4 @@
-//! The programs that are measured: `keirin`, and this one again for the bare readers.
+//! The programs that are measured: `keirin`, and this one again for the bare readers and the structures of tasks.
 
 use crate::readers::Reader;
 use anyhow::{Context, Result, bail};
@@ -50,6 +50,13 @@ impl Programs {
     pub fn reader(&self, reader: Reader, trace: &Path) -> Command {
         let mut command = Command::new(&self.bench);
         command.args(["read", reader.name()]).arg(trace);
+        command
+    }
+
+    /// A structure of tasks that is measured, as a program of its own.
+    pub fn structure(&self, shape: &str, contestant: &str, shrink: u32) -> Command {
+        let mut command = Command::new(&self.bench);
+        command.args(["build-structure", shape, contestant, &shrink.to_string()]);
         command
     }
 }

@@ -1,7 +1,8 @@
 //! Makes every table with tiny traces. Times are never looked at: only that there are figures where figures belong.
 
 use keirin_bench::programs::Programs;
-use keirin_bench::{analyses, traces, transactions};
+use keirin_bench::shapes::Shape;
+use keirin_bench::{analyses, structure, traces, transactions};
 use keirin_core::generate::Family;
 use std::path::Path;
 use std::process::Command;
@@ -27,12 +28,12 @@ fn is_figure(field: &str) -> bool {
 
 #[test]
 fn traces_of_all_families_are_measured() {
-    let families = Family::ALL.to_vec();
+    let families = Family::THREADS.to_vec();
     let settings = traces::Settings { events: 3000, rounds: 1, limit: LIMIT, families };
     let mut tables = Vec::new();
     traces::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
-    assert_eq!(tables.len(), Family::ALL.len());
-    for (table, family) in tables.iter().zip(Family::ALL) {
+    assert_eq!(tables.len(), Family::THREADS.len());
+    for (table, family) in tables.iter().zip(Family::THREADS) {
         assert!(table.starts_with(&format!("### `{family}`")), "{table}");
         assert!(table.contains("bytes an event as text"), "{table}");
         let rows = rows(table);
@@ -49,11 +50,11 @@ fn traces_of_all_families_are_measured() {
 
 #[test]
 fn transactions_are_counted_alike_each_time() {
-    let settings = transactions::Settings { events: 3000, limit: LIMIT, families: Family::ALL.to_vec() };
+    let settings = transactions::Settings { events: 3000, limit: LIMIT, families: Family::THREADS.to_vec() };
     let programs = programs();
     let table = transactions::table(&programs, &settings).expect("all runs work");
     let rows = rows(&table);
-    assert_eq!(rows.len(), Family::ALL.len());
+    assert_eq!(rows.len(), Family::THREADS.len());
     for row in &rows {
         assert_eq!(row.len(), 8, "{table}");
         assert!(row[1..].iter().all(|field| is_figure(field)), "{table}");
@@ -97,6 +98,23 @@ fn analyses_are_measured_and_judged() {
     for row in rows {
         assert!([2, 4, 5, 6, 7, 8].iter().all(|&column| is_figure(row[column])), "{warnings}");
         assert!(row[3] != "Velodrome" || row[7] == "0", "Velodrome has no false alarms: {warnings}");
+    }
+}
+
+#[test]
+fn structures_are_measured_on_all_shapes() {
+    let settings = structure::Settings { rounds: 1, shrink: 1000 };
+    let mut tables = Vec::new();
+    structure::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    assert_eq!(tables.len(), Shape::ALL.len());
+    for (table, shape) in tables.iter().zip(Shape::ALL) {
+        assert!(table.starts_with(&format!("### `{}`", shape.name())), "{table}");
+        let rows = rows(table);
+        assert_eq!(rows.len(), structure::Contestant::ALL.len(), "{table}");
+        for row in &rows {
+            assert_eq!(row.len(), 7, "{table}");
+            assert!(row[1..6].iter().all(|field| is_figure(field)), "{table}");
+        }
     }
 }
 

@@ -11,9 +11,17 @@ use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::eraser::Eraser;
 use keirin_core::analysis::fasttrack::FastTrack;
+use keirin_core::analysis::tasks::TaskAnalysis;
+use keirin_core::analysis::tasks::all_sets::AllSets;
+use keirin_core::analysis::tasks::atomicity::published::Published;
+use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
+use keirin_core::analysis::tasks::ptracer::PtRacer;
+use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::generate::{Family, Generator, Plan};
-use keirin_core::replay::{ReplayOptions, replay};
+use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
+use keirin_core::replay::{Pass, ReplayOptions, replay, replay_passes};
+use keirin_core::sptree::ranks::Ranks;
 use keirin_core::trace::native::{Reader, Writer};
 use keirin_core::trace::{Batch, Sink, Source};
 use std::io::Cursor;
@@ -60,9 +68,40 @@ fn run<A: Analysis + Default>(bytes: &[u8]) -> (f64, u64, usize) {
     (seconds() - start, outcome.counts.events, outcome.findings.len())
 }
 
+/// The same for an analysis of tasks.
+fn run_tasks<A: TaskAnalysis>(bytes: &[u8], analysis: A) -> (f64, u64, usize) {
+    let start = seconds();
+    let mut reader = Reader::new(Cursor::new(bytes)).expect("a native trace");
+    let options = TaskOptions::default();
+    let replay = TaskReplay::<A, Ranks>::new(&analysis, "bench", ReplayOptions::default(), options);
+    let mut passes: [Box<dyn Pass>; 1] = [Box::new(replay)];
+    replay_passes(&mut reader, &mut passes, |_| {}).expect("a sound trace");
+    let [pass] = passes;
+    let outcome = pass.finish();
+    (seconds() - start, outcome.counts.events, outcome.findings.len())
+}
+
+fn run_task_atomicity(bytes: &[u8]) -> (f64, u64, usize) {
+    run_tasks(bytes, TaskAtomicity::new(Modes { blocks: true, steps: true, gaps: true }))
+}
+
+fn run_marked_atomicity(bytes: &[u8]) -> (f64, u64, usize) {
+    run_tasks(bytes, TaskAtomicity::new(Modes { blocks: true, steps: false, gaps: true }))
+}
+
 type Run = fn(&[u8]) -> (f64, u64, usize);
 
-const ANALYSES: [(&str, Run); 6] = [
+const OF_TASKS: [(&str, Run); 7] = [
+    ("empty", run::<Empty>),
+    ("spd3", |bytes| run_tasks(bytes, Spd3)),
+    ("ptracer", |bytes| run_tasks(bytes, PtRacer)),
+    ("all-sets", |bytes| run_tasks(bytes, AllSets)),
+    ("atomicity of steps", run_task_atomicity),
+    ("atomicity of blocks and gaps", run_marked_atomicity),
+    ("published atomicity", |bytes| run_tasks(bytes, Published)),
+];
+
+const OF_THREADS: [(&str, Run); 6] = [
     ("empty", run::<Empty>),
     ("eraser", run::<Eraser>),
     ("atomizer", run::<Atomizer>),
@@ -86,12 +125,13 @@ fn main() {
         Some(name) => vec![name.parse().expect("a family")],
         None => Family::ALL.to_vec(),
     };
-    println!("{:<18} {:<10} {:>12} {:>10} {:>9}", "family", "analysis", "M events/s", "of empty", "findings");
+    println!("{:<18} {:<28} {:>12} {:>10} {:>9}", "family", "analysis", "M events/s", "of empty", "findings");
     for family in families {
         let bytes = generate(&Plan { events, ..Plan::new(family) });
-        let mut best = [(f64::INFINITY, 0, 0); ANALYSES.len()];
+        let analyses = if family.has_tasks() { &OF_TASKS[..] } else { &OF_THREADS[..] };
+        let mut best = vec![(f64::INFINITY, 0, 0); analyses.len()];
         for _ in 0..if measured { RUNS } else { 1 } {
-            for ((name, run), best) in ANALYSES.iter().zip(&mut best) {
+            for ((name, run), best) in analyses.iter().zip(&mut best) {
                 if value("--only").is_none_or(|only| only == name) {
                     let result = run(&bytes);
                     if result.0 < best.0 {
@@ -101,10 +141,10 @@ fn main() {
             }
         }
         let empty = best[0].0;
-        for ((name, _), (seconds, events, findings)) in ANALYSES.iter().zip(best) {
+        for ((name, _), (seconds, events, findings)) in analyses.iter().zip(best) {
             if seconds.is_finite() {
                 let speed = events as f64 / seconds / 1e6;
-                println!("{family:<18} {name:<10} {speed:>12.1} {:>10.2} {findings:>9}", empty / seconds);
+                println!("{family:<18} {name:<28} {speed:>12.1} {:>10.2} {findings:>9}", empty / seconds);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What an analysis tells: ids only, to be resolved, filtered and printed by others.
 
-use crate::event::{Addr, LockId, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
+use crate::event::{Addr, GroupId, LockId, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
+use crate::tasks::Actor;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
@@ -28,12 +29,19 @@ pub enum Rule {
     InconsistentLocking,
     /// The operations of an atomic block cannot be moved together by what is known about its locks.
     IrreducibleBlock,
+    /// What was read under a lock is written under a later hold of the same lock, and another may write in between.
+    LockGap,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 4] =
-        [Rule::AtomicityViolation, Rule::DataRace, Rule::InconsistentLocking, Rule::IrreducibleBlock];
+    pub const ALL: [Rule; 5] = [
+        Rule::AtomicityViolation,
+        Rule::DataRace,
+        Rule::InconsistentLocking,
+        Rule::IrreducibleBlock,
+        Rule::LockGap,
+    ];
 
     /// The stable name that reports, suppressions and `keirin explain` use.
     pub fn name(self) -> &'static str {
@@ -42,6 +50,7 @@ impl Rule {
             Rule::DataRace => "data-race",
             Rule::InconsistentLocking => "inconsistent-locking",
             Rule::IrreducibleBlock => "irreducible-block",
+            Rule::LockGap => "lock-gap",
         }
     }
 }
@@ -53,11 +62,70 @@ pub enum Verdict {
     Observed,
     /// Another schedule of the same run shows it: the given interleaving.
     OtherSchedule {
-        /// The operations in the order in which they would happen.
-        witness: Vec<RawStep>,
+        /// The schedule, which has been checked.
+        witness: Box<Witness>,
     },
-    /// A heuristic thinks so.
-    Suspected,
+    /// It may be so.
+    Suspected(Doubt),
+}
+
+/// Why a finding is no more than suspected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Doubt {
+    /// The analysis is a heuristic.
+    Heuristic,
+    /// No schedule was looked for that would show it.
+    NotExamined,
+    /// There is no schedule that shows it: the locks forbid it.
+    LocksForbid,
+    /// The search for a schedule was given up.
+    SearchGivenUp,
+}
+
+/// A schedule of the same operations that shows a finding.
+///
+/// The run goes as observed up to a position; from then on the segments follow each other. It need not go to the end of
+/// the program: what comes after the finding does not matter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// All events up to this position happen as observed. 0 if the schedule differs from the start.
+    pub as_observed_until: u64,
+    /// What happens then.
+    pub segments: Vec<Segment>,
+}
+
+/// Consecutive operations of one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Whose operations.
+    pub actor: Actor,
+    /// The position, in the trace, of the first one.
+    pub first: u64,
+    /// The position of the last one. In between are all other operations of the same task that have such positions.
+    pub last: u64,
+    /// How many operations that are.
+    pub operations: u64,
+    /// Those that a reader wants to see: what the finding is about, locks and task constructs.
+    pub shown: Vec<RawStep>,
+}
+
+/// A task that takes part in a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawTask {
+    /// Who it is.
+    pub actor: Actor,
+    /// Where it was spawned; position 0 if it never was.
+    pub spawned: Moment,
+}
+
+/// How the tasks of a finding descend from each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lineage {
+    /// The nearest task from which all others descend.
+    pub common: RawTask,
+    /// For each step of the finding the tasks from below the common one down to that which did it. Empty if the common
+    /// one did it itself.
+    pub paths: Vec<Vec<RawTask>>,
 }
 
 /// One operation that takes part in a finding.
@@ -145,6 +213,33 @@ pub struct Reduction {
     pub broken: usize,
 }
 
+/// What was to be whole.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Whole {
+    /// A block that is marked, or a function that was named.
+    Block(RegionId),
+    /// What a task does between two task constructs.
+    Step,
+    /// Two holds of a lock by one step, the first reading what the second writes.
+    Holds(LockId),
+}
+
+/// A region into which an operation of another task fits that conflicts with what comes before it and after it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Torn {
+    /// First byte that the conflict is about.
+    pub addr: Addr,
+    /// Its number of bytes.
+    pub size: u32,
+    /// What was to be whole.
+    pub whole: Whole,
+    /// The group of locations that must be seen together, if it is about one.
+    pub group: Option<GroupId>,
+    /// Which of the finding's steps belong to the region. The steps are in the order of the interleaving that shows it:
+    /// the region's first access, those of the other task, the region's second access.
+    pub inside: Vec<usize>,
+}
+
 /// What supports a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Evidence {
@@ -156,6 +251,8 @@ pub enum Evidence {
     Locking(Locking),
     /// A block that is not reducible.
     Reduction(Reduction),
+    /// A region that is interrupted.
+    Torn(Torn),
 }
 
 /// A finding as the analysis tells it.
@@ -169,6 +266,8 @@ pub struct RawFinding {
     pub steps: Vec<RawStep>,
     /// What supports it.
     pub evidence: Evidence,
+    /// How the tasks that did the steps descend from each other, if tasks did them.
+    pub lineage: Option<Lineage>,
     /// How often it was seen.
     pub count: u64,
 }
@@ -263,6 +362,7 @@ mod tests {
             verdict: Verdict::Observed,
             steps: Vec::new(),
             evidence: Evidence::Race(Race { addr: Addr(0), size: 1 }),
+            lineage: None,
             count: 1,
         });
     }

@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod clock;
 pub mod event;
+pub mod family;
 pub mod finding;
 pub mod generate;
 pub mod lockset;
@@ -16,4 +17,6 @@ pub mod select;
 pub mod shadow;
 pub mod sptree;
 pub mod stack;
+pub mod tasks;
 pub mod trace;
+pub mod witness;

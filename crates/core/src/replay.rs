@@ -5,24 +5,30 @@
 //! length.
 
 mod faults;
+pub mod tasks;
 mod threads;
 
 pub use faults::{Fault, Repairs};
 
+use crate::analysis::tasks::Flagged;
 use crate::analysis::{Analysis, AtomicOperation, Part, Statistic};
-use crate::event::{BarrierId, Event, LockId, Op, RegionId, StackId};
+use crate::event::{BarrierId, Event, LockId, Op, RegionId, StackId, ThreadId};
 use crate::finding::{Findings, Moment, RawFinding, RawStep};
 use crate::shadow::Shadow;
 use crate::stack::{Frame, Stacks};
+use crate::tasks::Actor;
 use crate::trace::{Batch, Source, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
-use threads::{Barrier, Locks, ThreadSlot, Threads};
+pub(crate) use threads::Barrier;
+use threads::{Locks, ThreadSlot, Threads};
 
 /// How a run is replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReplayOptions {
     /// Repair what cannot have happened, and count it, instead of giving up.
     pub lenient: bool,
+    /// Analyses of tasks keep all accesses that are not ordered, because there is order beside the tree.
+    pub keep_all: bool,
 }
 
 /// How much was watched.
@@ -38,7 +44,9 @@ pub struct Counts {
     pub locks: u64,
     /// Acquires and releases of locks that the thread held anyway; the analyses do not see them.
     pub reentrant: u64,
-    /// Events that the analysis of threads does not use: tasks, branches, loops, annotations of other analyses.
+    /// Tasks that were spawned.
+    pub tasks: u64,
+    /// Events that the analysis does not use: tasks, branches, loops, annotations of other analyses.
     pub unused: u64,
 }
 
@@ -57,6 +65,13 @@ pub struct Outcome {
     pub repairs: Repairs,
     /// The labels of the regions that were entered.
     pub regions: Vec<RegionId>,
+    /// Memory about which an analysis of tasks has something to tell.
+    pub flagged: Flagged,
+    /// Order beside the tree came when accesses had already been dropped: to be exact, the run must be replayed with
+    /// [`ReplayOptions::keep_all`].
+    pub needs_all: bool,
+    /// Figures about the work of the driver.
+    pub statistics: Vec<Statistic>,
 }
 
 /// Feeds a whole trace to an analysis. `progress` is called now and then with how much of the source has been
@@ -168,7 +183,7 @@ pub struct Replay<'a, A: Analysis> {
     incomplete_from: u64,
     threads: Threads<A::Thread>,
     shadow: Shadow<A::Cell>,
-    locks: Locks<A::Sync>,
+    locks: Locks<A::Sync, ThreadId>,
     conditions: FxHashMap<u32, A::Sync>,
     tokens: FxHashMap<u64, A::Sync>,
     barriers: FxHashMap<BarrierId, Barrier<A::Sync>>,
@@ -220,6 +235,9 @@ impl<'a, A: Analysis> Replay<'a, A> {
             counts: self.counts,
             repairs: self.repairs,
             regions: self.regions.list(),
+            flagged: Flagged::default(),
+            needs_all: false,
+            statistics: Vec::new(),
         }
     }
 
@@ -320,7 +338,8 @@ impl<'a, A: Analysis> Replay<'a, A> {
         match at.op {
             Op::Acquire { lock: id, mode } => {
                 if let Some(holder) = self.locks.get(id).conflicting_holder(thread, mode) {
-                    self.fault(position, Fault::LockHeld { lock: id, holder, thread })?;
+                    let (holder, acting) = (Actor::Thread(holder), Actor::Thread(thread));
+                    self.fault(position, Fault::LockHeld { lock: id, holder, acting })?;
                     self.make_up_releases(at, id);
                 }
                 let lock = self.locks.get(id);
@@ -344,7 +363,10 @@ impl<'a, A: Analysis> Replay<'a, A> {
                         self.counts.reentrant += 1;
                         Ok(())
                     }
-                    None => self.fault(position, Fault::LockNotHeld { lock: id, mode, thread }),
+                    None => {
+                        let acting = Actor::Thread(thread);
+                        self.fault(position, Fault::LockNotHeld { lock: id, mode, acting })
+                    }
                 }
             }
             _ => Ok(()),
@@ -460,6 +482,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 Ok(())
             }
             _ => {
+                self.counts.tasks += u64::from(matches!(at.op, Op::Spawn { .. }));
                 self.counts.unused += 1;
                 Ok(())
             }

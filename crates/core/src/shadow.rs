@@ -190,6 +190,25 @@ impl<C: Clone + Default> Shadow<C> {
         }
     }
 
+    /// Shows each cell that was touched.
+    pub fn for_each(&mut self, mut visit: impl FnMut(&mut C)) {
+        for page in &mut self.pages {
+            for word in 0..PAGE_WORDS {
+                if page.shapes[word] != 0 {
+                    visit(&mut page.cells[word]);
+                }
+                for (_, cell) in page.splits.iter_mut().flat_map(|splits| &mut splits[word]) {
+                    visit(cell);
+                }
+            }
+        }
+    }
+
+    /// A number that is not much exceeded by that of the cells.
+    pub fn cells_at_most(&self) -> usize {
+        self.pages() * PAGE_WORDS
+    }
+
     /// Pages in use, of 512 bytes of program memory each.
     pub fn pages(&self) -> usize {
         self.pages.len() - self.free.len()

@@ -21,14 +21,27 @@ pub(crate) fn run(options: &Options) -> Result<Exit> {
     ];
     for (name, number, field) in numbers {
         if let Some(number) = number {
-            let Ok(number) = u32::try_from(number) else { bail!("--{name}: {number} is too large") };
-            *field = number;
+            *field = small(name, number)?;
         }
     }
+    // Whether the family has a use for these is the plan's to say.
+    if let Some(tasks) = options.tasks {
+        plan.tasks = Some(small("tasks", tasks)?);
+    }
+    if let Some(depth) = options.depth {
+        plan.depth = Some(small("depth", depth)?);
+    }
+    plan.discipline = options.discipline.or(plan.discipline);
     let when = if options.output.is_none() { When::Never } else { options.progress };
     let progress = Progress::new(when, "generating", Some(plan.events), Unit::Events);
     copy(&mut Generator::new(plan)?, options, progress)?;
     Ok(Exit::Clean)
+}
+
+/// A number that a plan can hold.
+fn small(name: &str, number: u64) -> Result<u32> {
+    let Ok(number) = u32::try_from(number) else { bail!("--{name}: {number} is too large") };
+    Ok(number)
 }
 
 /// The families, for the help.

@@ -63,12 +63,77 @@ struct Figures {
     regions: BTreeSet<u32>,
     transactions: u64,
     deepest: u32,
+    groups: BTreeSet<u32>,
+    tasks: TaskFigures,
+}
+
+/// What a trace with tasks holds of them.
+#[derive(Default)]
+struct TaskFigures {
+    spawned: u64,
+    ended: u64,
+    /// The most that were spawned and had not ended.
+    most_live: u64,
+    scopes: u64,
+    open_scopes: u64,
+    waits: u64,
+    /// The most that lay on one thread, one suspended below the other.
+    highest_stack: u32,
 }
 
 #[derive(Default)]
 struct ThreadFigures {
     events: u64,
     depth: u32,
+    /// Tasks that the thread has begun and neither ended nor left.
+    tasks: u32,
+}
+
+impl TaskFigures {
+    fn count(&mut self, op: Op, thread: &mut ThreadFigures) {
+        match op {
+            Op::Spawn { .. } => {
+                self.spawned += 1;
+                self.most_live = self.most_live.max(self.live());
+            }
+            Op::TaskBegin { .. } => {
+                thread.tasks += 1;
+                self.highest_stack = self.highest_stack.max(thread.tasks);
+            }
+            Op::TaskSuspend { .. } => thread.tasks = thread.tasks.saturating_sub(1),
+            Op::TaskEnd { .. } => {
+                thread.tasks = thread.tasks.saturating_sub(1);
+                self.ended += 1;
+            }
+            Op::TaskWait | Op::TaskJoin { .. } => self.waits += 1,
+            Op::FinishBegin => {
+                self.scopes += 1;
+                self.open_scopes += 1;
+            }
+            Op::FinishEnd => self.open_scopes = self.open_scopes.saturating_sub(1),
+            _ => {}
+        }
+    }
+
+    /// How many tasks are live. A trace may end tasks that it did not spawn.
+    fn live(&self) -> u64 {
+        self.spawned.saturating_sub(self.ended)
+    }
+
+    fn rows(&self) -> Vec<(&'static str, u64)> {
+        if self.spawned + self.ended + self.scopes == 0 {
+            return Vec::new();
+        }
+        vec![
+            ("tasks", self.spawned),
+            ("tasks live at once, at most", self.most_live),
+            ("tasks live at the end", self.live()),
+            ("tasks on one thread, at most", u64::from(self.highest_stack)),
+            ("waits for tasks", self.waits),
+            ("finish scopes", self.scopes),
+            ("finish scopes open at the end", self.open_scopes),
+        ]
+    }
 }
 
 impl Figures {
@@ -90,7 +155,10 @@ impl Figures {
                 self.deepest = self.deepest.max(thread.depth);
             }
             Op::End => thread.depth = thread.depth.saturating_sub(1),
-            _ => {}
+            Op::Group { group, .. } => {
+                self.groups.insert(group.0);
+            }
+            op => self.tasks.count(op, thread),
         }
     }
 
@@ -106,6 +174,12 @@ impl Figures {
         row("transactions (outermost regions)", self.transactions)?;
         row("regions open at the end", self.threads.values().map(|t| u64::from(t.depth)).sum())?;
         row("deepest nesting", u64::from(self.deepest))?;
+        if !self.groups.is_empty() {
+            row("groups of locations", self.groups.len() as u64)?;
+        }
+        for (what, number) in self.tasks.rows() {
+            row(what, number)?;
+        }
         writeln!(out, "  by operation")?;
         for (kind, count) in &self.kinds {
             writeln!(out, "    {kind:<32}{count:>14}")?;
@@ -151,15 +225,15 @@ fn kind(op: Op) -> &'static str {
         Op::End => "end of region",
         Op::Call { .. } => "call",
         Op::Return => "return",
-        Op::Spawn { .. }
-        | Op::TaskBegin { .. }
-        | Op::TaskSuspend { .. }
-        | Op::TaskEnd { .. }
-        | Op::TaskWait
-        | Op::TaskJoin { .. }
-        | Op::TaskOrder { .. }
-        | Op::FinishBegin
-        | Op::FinishEnd => "task",
+        Op::Spawn { .. } => "spawn",
+        Op::TaskBegin { .. } => "begin of task, or resumed",
+        Op::TaskSuspend { .. } => "task suspended",
+        Op::TaskEnd { .. } => "end of task",
+        Op::TaskWait => "wait for children",
+        Op::TaskJoin { .. } => "wait for one task",
+        Op::TaskOrder { .. } => "order of two tasks",
+        Op::FinishBegin => "begin of finish scope",
+        Op::FinishEnd => "end of finish scope",
         Op::Alloc { .. } => "allocation",
         Op::Free { .. } => "deallocation",
         Op::Branch { .. } | Op::OtherPath { .. } | Op::OtherPathLock { .. } => "branch",

@@ -1,29 +1,37 @@
 //! The order of the findings, and which of them need not be told because a surer one says the same.
 //!
-//! The surest come first: observed, then shown by another schedule, then suspected. Of equally sure ones data races come
-//! before atomicity violations, since a race is the smaller claim and often the cause, and both before what the locks
-//! make suspect; of one rule the first seen comes first.
+//! The surest come first: observed, then shown by another schedule, then suspected, and last what no schedule shows. Of equally sure ones data races come
+//! before atomicity violations, since a race is the smaller claim and often the cause, and both before gaps between holds
+//! of a lock and what the locks make suspect; of one rule the first seen comes first.
 //!
 //! Two analyses may see one mistake, one of them observing it and the other suspecting it from the locks. The reader
 //! wants to hear of it once, from the one that can show it. So a suspicion is folded into a surer finding if
 //! - all blocks that it suspects are blocks that the surer finding refutes, or
 //! - it is about the locking of a location on which the surer finding is a data race.
 //!
+//! A gap between two holds of a lock is folded in the same way into a torn block that is about the same accesses.
+//!
 //! It stays in the report for machines, with the status `confirmed`, and the surer finding names it. A finding that is
 //! suppressed confirms nothing: a suppression should hide no more than what it matches.
 
-use super::model::{Finding, Status, Suspicion, Verdict};
+use super::model::{Doubt, Finding, Status, Step, Suspicion, Verdict};
 use keirin_core::finding::Rule;
 
 /// The rules in the order in which equally sure findings are told.
-const ORDER: [Rule; 4] =
-    [Rule::DataRace, Rule::AtomicityViolation, Rule::InconsistentLocking, Rule::IrreducibleBlock];
+const ORDER: [Rule; 5] = [
+    Rule::DataRace,
+    Rule::AtomicityViolation,
+    Rule::LockGap,
+    Rule::InconsistentLocking,
+    Rule::IrreducibleBlock,
+];
 
 /// Orders the findings and folds suspicions into surer ones. To be done after each one's status is known, and before
 /// the cap per site, so that the cap leaves the surest.
 pub(crate) fn arrange(findings: &mut [Finding]) {
     let rank = |finding: &Finding| ORDER.iter().position(|rule| rule.name() == finding.rule);
-    findings.sort_by_key(|finding| (finding.verdict, rank(finding)));
+    let apparent = |finding: &Finding| finding.doubt == Some(Doubt::LocksForbid);
+    findings.sort_by_key(|finding| (finding.verdict, apparent(finding), rank(finding)));
     for index in 0..findings.len() {
         let suspicion = &findings[index];
         if suspicion.verdict != Verdict::Suspected || suspicion.status != Status::Reported {
@@ -37,6 +45,40 @@ pub(crate) fn arrange(findings: &mut [Finding]) {
         surer.notes.push(format!("The locks alone make it suspect as well ({rule} {fingerprint})."));
         surer.confirms.push(Suspicion { rule, fingerprint });
     }
+    fold_gaps(findings);
+}
+
+/// Folds gaps between two holds of a lock into torn blocks that are about the same accesses: they are one mistake, and the
+/// block says more about it.
+fn fold_gaps(findings: &mut [Finding]) {
+    for index in 0..findings.len() {
+        let gap = &findings[index];
+        if gap.rule != Rule::LockGap.name() || gap.status != Status::Reported {
+            continue;
+        }
+        let covers = |block: &Finding| {
+            block.rule == Rule::AtomicityViolation.name()
+                && block.verdict <= gap.verdict
+                && matches!(block.status, Status::Reported | Status::InBaseline)
+                && same_accesses(block, gap)
+        };
+        let Some(by) = findings.iter().position(covers) else { continue };
+        let (rule, fingerprint) = (gap.rule, gap.fingerprint.clone());
+        findings[index].status = Status::Confirmed { by: findings[by].fingerprint.clone() };
+        let block = &mut findings[by];
+        block.notes.push(format!("It is a gap between two holds of a lock as well ({rule} {fingerprint})."));
+        block.confirms.push(Suspicion { rule, fingerprint });
+    }
+}
+
+/// True if two findings have the same operations, at the same places, on the same memory.
+fn same_accesses(one: &Finding, other: &Finding) -> bool {
+    let same = |(one, other): (&Step, &Step)| {
+        one.operation == other.operation && one.place() == other.place() && one.position == other.position
+    };
+    one.location == other.location
+        && one.steps.len() == other.steps.len()
+        && one.steps.iter().zip(&other.steps).all(same)
 }
 
 fn confirms(surer: &Finding, suspicion: &Finding) -> bool {

@@ -4,6 +4,7 @@ use crate::support::{SET_ADD, Sandbox};
 
 const FAMILIES: [&str; 6] =
     ["few-threads", "many-threads", "open-transaction", "mutual", "unlocked", "mixed"];
+const TASK_FAMILIES: [&str; 3] = ["task-loop", "task-tree", "task-nested"];
 
 /// FNV-1a, good enough to see that bytes have changed.
 fn digest(bytes: &[u8]) -> u64 {
@@ -15,7 +16,7 @@ fn digest(bytes: &[u8]) -> u64 {
 #[test]
 fn text_survives_the_way_through_the_native_format() {
     let sandbox = Sandbox::new();
-    for family in FAMILIES {
+    for family in FAMILIES.into_iter().chain(TASK_FAMILIES) {
         let plan = format!("gen --family {family} --events 5000 --violations 0.05 --seed 7");
         let text = sandbox.keirin(&plan).exits(0).out;
         sandbox.write("a.std", &text);
@@ -62,7 +63,7 @@ fn a_failed_conversion_leaves_nothing_and_keeps_what_was_there() {
 fn generated_traces_are_reproducible() {
     let sandbox = Sandbox::new();
     let mut digests = String::new();
-    for family in FAMILIES {
+    for family in FAMILIES.into_iter().chain(TASK_FAMILIES) {
         for format in ["std", "ktrace"] {
             let plan =
                 format!("gen --family {family} --events 3000 --violations 0.1 --seed 42 --to {format}");
@@ -97,7 +98,43 @@ fn stats_tell_what_a_trace_holds() {
     insta::assert_snapshot!("stats", sandbox.keirin(&format!("stats {SET_ADD}")).exits(0).out);
     sandbox.keirin("gen --family mixed --events 5000 -o mixed.ktrace").exits(0);
     insta::assert_snapshot!("stats_mixed", sandbox.keirin("stats mixed.ktrace").exits(0).out);
+    sandbox.keirin("gen --family task-nested --events 5000 -o tasks.ktrace").exits(0);
+    insta::assert_snapshot!("stats_tasks", sandbox.keirin("stats tasks.ktrace").exits(0).out);
     let run = sandbox.keirin(&format!("stats missing {SET_ADD} -o figures")).exits(3);
     assert!(run.message().contains("missing: cannot be opened"), "{run:?}");
     assert_eq!(sandbox.text("figures"), sandbox.keirin(&format!("stats {SET_ADD}")).out);
+}
+
+#[test]
+fn task_programs_are_made_as_asked() {
+    let sandbox = Sandbox::new();
+    let figure = |out: &str, what: &str| -> u64 {
+        let row = out.lines().find_map(|line| line.trim().strip_prefix(what));
+        row.and_then(|rest| rest.trim().parse().ok()).unwrap_or_else(|| panic!("no {what} in {out}"))
+    };
+    let disciplines =
+        ["none", "nested", "hand-over-hand", "any-order", "across-spawns", "reader-writer", "recursive"];
+    for family in TASK_FAMILIES {
+        for discipline in disciplines {
+            let plan = format!("gen --family {family} --discipline {discipline} --events 20000 --threads 3");
+            sandbox.keirin(&format!("{plan} --locks 5 --variables 1024 --region-length 4 -o made")).exits(0);
+            let out = sandbox.keirin("stats made").exits(0).out;
+            assert_eq!(figure(&out, "threads"), 3);
+            assert_eq!(figure(&out, "locks"), if discipline == "none" { 0 } else { 5 });
+            assert!(figure(&out, "spawn") > 500 && figure(&out, "tasks live at the end") == 0, "{out}");
+            // The driver of the analyses of threads takes the order as one that can have happened.
+            sandbox.keirin("check made --analysis empty").exits(0);
+        }
+        let plan = format!("gen --family {family} --events 5000");
+        assert!(!sandbox.keirin(&plan).exits(0).out.contains("begin(torn"));
+        let planted = sandbox.keirin(&format!("{plan} --violations 0.2")).exits(0).out;
+        for told in ["begin(torn", "|w(racy", "|racy", "|intruder"] {
+            assert!(planted.contains(told), "{family}: no {told}");
+        }
+    }
+    let tree = sandbox.keirin("gen --family task-tree --depth 1 --events 0").exits(0).out;
+    assert!(!tree.contains("spawn"), "a trace that has come to its end begins nothing: {tree}");
+    sandbox.keirin("gen --family task-loop --tasks 7 --events 3000 -o made").exits(0);
+    let out = sandbox.keirin("stats made").exits(0).out;
+    assert!(figure(&out, "tasks live at once, at most") <= 7, "{out}");
 }

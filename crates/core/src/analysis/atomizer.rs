@@ -52,7 +52,7 @@ use super::eraser::{Held, Knowledge};
 use super::{Analysis, Part, Statistic};
 use crate::event::{LockMode, RegionId};
 use crate::finding::{
-    Evidence, FindingKey, Findings, RawFinding, RawStep, Reduction, Refuted, Rule, Verdict,
+    Doubt, Evidence, FindingKey, Findings, RawFinding, RawStep, Reduction, Refuted, Rule, Verdict,
 };
 use crate::lockset::Locksets;
 use std::cell::RefCell;
@@ -158,9 +158,10 @@ fn report(blocks: Vec<Refuted>, commit: RawStep, at: &RawStep, findings: &mut Fi
     let key = FindingKey::new(Rule::IrreducibleBlock, regions, sites, at.op);
     findings.add(key, at.moment, || RawFinding {
         rule: Rule::IrreducibleBlock,
-        verdict: Verdict::Suspected,
+        verdict: Verdict::Suspected(Doubt::Heuristic),
         steps: vec![commit, *at],
         evidence: Evidence::Reduction(Reduction { blocks, commit: 0, broken: 1 }),
+        lineage: None,
         count: 1,
     });
 }

@@ -41,7 +41,9 @@
 use super::{Analysis, AtomicOperation, Part, Statistic};
 use crate::clock::Epoch;
 use crate::event::{AccessKind, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
-use crate::finding::{Evidence, FindingKey, Findings, Locking, Moment, RawFinding, RawStep, Rule, Verdict};
+use crate::finding::{
+    Doubt, Evidence, FindingKey, Findings, Locking, Moment, RawFinding, RawStep, Rule, Verdict,
+};
 use crate::lockset::{LocksetId, Locksets};
 use std::cell::RefCell;
 
@@ -238,13 +240,14 @@ impl Eraser {
             let op = Op::Access { kind: earlier.kind, size: part.size, addr: part.addr };
             RawFinding {
                 rule: Rule::InconsistentLocking,
-                verdict: Verdict::Suspected,
+                verdict: Verdict::Suspected(Doubt::Heuristic),
                 steps: vec![RawStep { moment: earlier.moment(), op }, *at],
                 evidence: Evidence::Locking(Locking {
                     addr: part.addr,
                     size: part.size,
                     held: vec![locksets.locks(earlier.held), locksets.locks(held.all)],
                 }),
+                lineage: None,
                 count: 1,
             }
         });

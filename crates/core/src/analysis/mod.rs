@@ -13,6 +13,7 @@ mod both;
 pub mod empty;
 pub mod eraser;
 pub mod fasttrack;
+pub mod tasks;
 pub mod velodrome;
 
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};

@@ -15,16 +15,19 @@
 //!
 //! A torn region has a read and a write of one variable with another thread's write forced in between: a cycle of two.
 //! Its label starts with `torn`, so that a reader of a report can tell what was meant to be found.
+//!
+//! Traces of tasks are made in `tasks/`, after the same plans.
 
 mod mutual;
 mod open;
 mod plan;
 mod random;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-pub use plan::{Family, Plan, PlanError};
+pub use plan::{Discipline, Family, Plan, PlanError};
 
 use crate::event::{AccessKind, Addr, Event, FunctionId, Op, SiteId, ThreadId};
 use crate::trace::std_format::{VARIABLE_BASE, VARIABLE_SIZE};
@@ -52,6 +55,7 @@ pub struct Generator {
     workers: worker::Workers,
     open: Option<open::Open>,
     pairs: Vec<mutual::Pair>,
+    tasks: Option<tasks::Tasks>,
 }
 
 /// How far the trace is.
@@ -76,8 +80,9 @@ impl Generator {
             Family::Mutual => mutual::Pair::all(&plan),
             _ => Vec::new(),
         };
+        let tasks = plan.family.has_tasks().then(|| tasks::Tasks::new(&plan));
         Ok(Generator {
-            tables: tables(&plan),
+            tables: if tasks.is_some() { tasks::tables(&plan) } else { tables(&plan) },
             random: Random::new(plan.seed),
             stage: Stage::Fork(1),
             position: 0,
@@ -85,12 +90,20 @@ impl Generator {
             workers: worker::Workers::new(&plan),
             open,
             pairs,
+            tasks,
             plan,
         })
     }
 
     /// The next event, or the next few.
     fn step(&mut self, batch: &mut Batch) {
+        if let Some(tasks) = &mut self.tasks {
+            let mut output = Output { batch, position: &mut self.position };
+            if !tasks.step(&mut output, &mut self.random) {
+                self.stage = Stage::Done;
+            }
+            return;
+        }
         match self.stage {
             Stage::Fork(child) if child < self.plan.threads => {
                 let parent = self.parent(child);

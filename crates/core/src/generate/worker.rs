@@ -364,13 +364,13 @@ enum Start {
     Busy,
 }
 
-fn kind(random: &mut Random) -> AccessKind {
+pub(super) fn kind(random: &mut Random) -> AccessKind {
     if random.below(8) < 5 { AccessKind::Read } else { AccessKind::Write }
 }
 
 /// A variable of a block.
 #[inline]
-fn pick(random: &mut Random, block: u32, blocks: u32, variables: u32) -> u32 {
+pub(super) fn pick(random: &mut Random, block: u32, blocks: u32, variables: u32) -> u32 {
     let size = (variables - block - 1) / blocks + 1;
     block + blocks * random.below(size)
 }

@@ -1,7 +1,8 @@
 //! Orders of events that cannot have happened.
 
 use crate::clock::MAX_THREADS;
-use crate::event::{BarrierId, LockId, LockMode, ThreadId};
+use crate::event::{BarrierId, LockId, LockMode, TaskId, ThreadId};
+use crate::tasks::Actor;
 use crate::trace::{NameKind, Tables};
 use std::collections::BTreeMap;
 
@@ -10,12 +11,12 @@ use std::collections::BTreeMap;
 pub enum Fault {
     /// A thread number that no run can have.
     ThreadNumber(ThreadId),
-    /// A lock is acquired while another thread holds it. (Repaired by a release that is made up.)
+    /// A lock is acquired while another one holds it. (Repaired by a release that is made up.)
     #[allow(missing_docs)]
-    LockHeld { lock: LockId, holder: ThreadId, thread: ThreadId },
-    /// A lock is released by a thread that does not hold it so.
+    LockHeld { lock: LockId, holder: Actor, acting: Actor },
+    /// A lock is released by one that does not hold it so.
     #[allow(missing_docs)]
-    LockNotHeld { lock: LockId, mode: LockMode, thread: ThreadId },
+    LockNotHeld { lock: LockId, mode: LockMode, acting: Actor },
     /// An atomic region ends that did not begin.
     EndWithoutBegin(ThreadId),
     /// A function returns that was not called.
@@ -38,6 +39,31 @@ pub enum Fault {
     /// A thread leaves a barrier at which it did not arrive.
     #[allow(missing_docs)]
     LeaveWithoutArrive { barrier: BarrierId, thread: ThreadId },
+    /// A task is spawned that has already been spawned.
+    SpawnOfKnown(TaskId),
+    /// A task does something that was never spawned.
+    UnknownTask(TaskId),
+    /// A task is started by a thread while another one runs it.
+    TaskIsRunning(TaskId),
+    /// A task is started that has ended.
+    TaskHasEnded(TaskId),
+    /// A task is started before a task on which it depends has ended.
+    StartTooEarly(TaskId),
+    /// A task is suspended or ended by a thread that does not run it.
+    #[allow(missing_docs)]
+    NotRunningHere { task: TaskId, thread: ThreadId },
+    /// Tasks are put in order when the later one has started.
+    #[allow(missing_docs)]
+    OrderTooLate { before: TaskId, after: TaskId },
+    /// A wait is over although a task that was waited for has not ended.
+    #[allow(missing_docs)]
+    WaitTooEarly { waiting: Actor, running: Actor },
+    /// A task waits for itself.
+    JoinOfItself(Actor),
+    /// A finish scope ends that did not begin.
+    FinishEndWithoutBegin(Actor),
+    /// A finish scope ends although tasks that were spawned within have not ended.
+    FinishTooEarly(Actor),
 }
 
 impl Fault {
@@ -45,7 +71,7 @@ impl Fault {
     fn kind(&self) -> &'static str {
         match self {
             Fault::ThreadNumber(_) => "thread number out of range",
-            Fault::LockHeld { .. } => "acquire of a lock that another thread holds",
+            Fault::LockHeld { .. } => "acquire of a lock that is held",
             Fault::LockNotHeld { .. } => "release of a lock that is not held",
             Fault::EndWithoutBegin(_) => "end without begin",
             Fault::ReturnWithoutCall(_) => "return without call",
@@ -57,6 +83,17 @@ impl Fault {
             Fault::EventAfterEnd(_) => "event of a finished thread",
             Fault::ArrivedTwice { .. } => "second arrival at a barrier",
             Fault::LeaveWithoutArrive { .. } => "leave of a barrier without arrival",
+            Fault::SpawnOfKnown(_) => "second spawn of a task",
+            Fault::UnknownTask(_) => "event of a task that was not spawned",
+            Fault::TaskIsRunning(_) => "start of a task that is running",
+            Fault::TaskHasEnded(_) => "start of a task that has ended",
+            Fault::StartTooEarly(_) => "start of a task before one on which it depends has ended",
+            Fault::NotRunningHere { .. } => "end or suspension of a task by a thread that does not run it",
+            Fault::OrderTooLate { .. } => "dependence of a task that has started",
+            Fault::WaitTooEarly { .. } => "end of a wait for a task that has not ended",
+            Fault::JoinOfItself(_) => "wait of a task for itself",
+            Fault::FinishEndWithoutBegin(_) => "finish_end without finish_begin",
+            Fault::FinishTooEarly(_) => "end of a finish scope with tasks that have not ended",
         }
     }
 }
@@ -65,12 +102,13 @@ impl Fault {
     /// The fault in words.
     pub fn message(&self, tables: &Tables) -> String {
         let thread = |thread: &ThreadId| tables.thread_name(*thread);
-        let named = |kind: NameKind, noun: &str, id: u32| match tables.name(kind, id) {
-            Some(name) => format!("{noun} `{name}`"),
-            None => format!("{noun} {id}"),
+        let task = |task: &TaskId| named(tables, NameKind::Task, "task", task.0);
+        let actor = |actor: &Actor| match actor {
+            Actor::Thread(id) => thread(id),
+            Actor::Task(id) => task(id),
         };
-        let lock = |lock: &LockId| named(NameKind::Lock, "lock", lock.0);
-        let barrier = |barrier: &BarrierId| named(NameKind::Barrier, "barrier", barrier.0);
+        let lock = |lock: &LockId| named(tables, NameKind::Lock, "lock", lock.0);
+        let barrier = |barrier: &BarrierId| named(tables, NameKind::Barrier, "barrier", barrier.0);
         match self {
             Fault::ThreadNumber(id) => {
                 format!(
@@ -79,15 +117,15 @@ impl Fault {
                     MAX_THREADS - 1
                 )
             }
-            Fault::LockHeld { lock: id, holder, thread: acting } => {
-                format!("{} acquires {} while {} holds it", thread(acting), lock(id), thread(holder))
+            Fault::LockHeld { lock: id, holder, acting } => {
+                format!("{} acquires {} while {} holds it", actor(acting), lock(id), actor(holder))
             }
-            Fault::LockNotHeld { lock: id, mode, thread: acting } => {
+            Fault::LockNotHeld { lock: id, mode, acting } => {
                 let how = match mode {
                     LockMode::Exclusive => "",
                     LockMode::Shared => " in shared mode",
                 };
-                format!("{} releases {} but does not hold it{how}", thread(acting), lock(id))
+                format!("{} releases {} but does not hold it{how}", actor(acting), lock(id))
             }
             Fault::EndWithoutBegin(acting) => {
                 format!("{} ends an atomic region but none is open", thread(acting))
@@ -111,7 +149,37 @@ impl Fault {
             Fault::LeaveWithoutArrive { barrier: id, thread: acting } => {
                 format!("{} leaves {} without having arrived", thread(acting), barrier(id))
             }
+            Fault::SpawnOfKnown(id) => format!("{} is spawned a second time", task(id)),
+            Fault::UnknownTask(id) => format!("{} was not spawned, or has been waited for", task(id)),
+            Fault::TaskIsRunning(id) => format!("{} is started but is running already", task(id)),
+            Fault::TaskHasEnded(id) => format!("{} is started but has ended", task(id)),
+            Fault::StartTooEarly(id) => {
+                format!("{} is started before a task on which it depends has ended", task(id))
+            }
+            Fault::NotRunningHere { task: id, thread: acting } => {
+                format!("{} is not what {} runs", task(id), thread(acting))
+            }
+            Fault::OrderTooLate { before, after } => {
+                format!("{} is to come after {} but has started", task(after), task(before))
+            }
+            Fault::WaitTooEarly { waiting, running } => {
+                format!("{} has waited for {} which has not ended", actor(waiting), actor(running))
+            }
+            Fault::JoinOfItself(acting) => format!("{} waits for itself", actor(acting)),
+            Fault::FinishEndWithoutBegin(acting) => {
+                format!("{} ends a finish scope but none is open", actor(acting))
+            }
+            Fault::FinishTooEarly(acting) => {
+                format!("{} ends a finish scope although tasks within have not ended", actor(acting))
+            }
         }
+    }
+}
+
+fn named(tables: &Tables, kind: NameKind, noun: &str, id: u32) -> String {
+    match tables.name(kind, id) {
+        Some(name) => format!("{noun} `{name}`"),
+        None => format!("{noun} {id}"),
     }
 }
 

@@ -122,59 +122,65 @@ impl<T: Default> Threads<T> {
     }
 }
 
-/// A lock: who holds it, and the analysis' part.
-#[derive(Debug, Default)]
-pub(super) struct Lock<S> {
+/// A lock: who holds it (threads, or tasks), and the analysis' part.
+#[derive(Debug)]
+pub(super) struct Lock<S, H> {
     pub(super) sync: S,
     used: bool,
     /// Who holds it exclusively, and how often.
-    owner: Option<(ThreadId, u32)>,
+    owner: Option<(H, u32)>,
     /// Who holds it in shared mode, and how often.
-    sharers: Vec<(ThreadId, u32)>,
+    sharers: Vec<(H, u32)>,
 }
 
-impl<S> Lock<S> {
-    /// Another thread whose hold excludes an acquire.
-    pub(super) fn conflicting_holder(&self, thread: ThreadId, mode: LockMode) -> Option<ThreadId> {
-        let owner = self.owner.map(|(owner, _)| owner).filter(|owner| *owner != thread);
-        let sharer = || self.sharers.iter().map(|(sharer, _)| *sharer).find(|sharer| *sharer != thread);
+impl<S: Default, H> Default for Lock<S, H> {
+    fn default() -> Self {
+        Self { sync: S::default(), used: false, owner: None, sharers: Vec::new() }
+    }
+}
+
+impl<S, H: Copy + PartialEq> Lock<S, H> {
+    /// Another one whose hold excludes an acquire.
+    pub(super) fn conflicting_holder(&self, by: H, mode: LockMode) -> Option<H> {
+        let owner = self.owner.map(|(owner, _)| owner).filter(|owner| *owner != by);
+        let sharer = || self.sharers.iter().map(|(sharer, _)| *sharer).find(|sharer| *sharer != by);
         owner.or_else(|| if mode == LockMode::Exclusive { sharer() } else { None })
     }
 
     /// Nobody holds the lock any more; gives who did.
-    pub(super) fn take_holders(&mut self) -> Vec<(ThreadId, LockMode)> {
+    pub(super) fn take_holders(&mut self) -> Vec<(H, LockMode)> {
         let owner = self.owner.take().map(|(owner, _)| (owner, LockMode::Exclusive));
         let sharers = self.sharers.drain(..).map(|(sharer, _)| (sharer, LockMode::Shared));
         owner.into_iter().chain(sharers).collect()
     }
 
-    /// True if the thread did not hold the lock in this mode before.
-    pub(super) fn acquire(&mut self, thread: ThreadId, mode: LockMode) -> bool {
+    /// True if the lock was not held by it in this mode before.
+    pub(super) fn acquire(&mut self, by: H, mode: LockMode) -> bool {
         self.used = true;
         match mode {
             LockMode::Exclusive => {
                 let depth = self.owner.map_or(0, |(_, depth)| depth);
-                self.owner = Some((thread, depth + 1));
+                self.owner = Some((by, depth + 1));
                 depth == 0
             }
-            LockMode::Shared => match self.sharers.iter_mut().find(|(sharer, _)| *sharer == thread) {
+            LockMode::Shared => match self.sharers.iter_mut().find(|(sharer, _)| *sharer == by) {
                 Some((_, depth)) => {
                     *depth += 1;
                     false
                 }
                 None => {
-                    self.sharers.push((thread, 1));
+                    self.sharers.push((by, 1));
                     true
                 }
             },
         }
     }
 
-    /// Some(true) if the thread holds the lock no longer in this mode, None if it never did.
-    pub(super) fn release(&mut self, thread: ThreadId, mode: LockMode) -> Option<bool> {
+    /// Some(true) if it holds the lock no longer in this mode, None if it never did.
+    pub(super) fn release(&mut self, by: H, mode: LockMode) -> Option<bool> {
         match mode {
             LockMode::Exclusive => {
-                let (_, depth) = self.owner.as_mut().filter(|(owner, _)| *owner == thread)?;
+                let (_, depth) = self.owner.as_mut().filter(|(owner, _)| *owner == by)?;
                 *depth -= 1;
                 let last = *depth == 0;
                 if last {
@@ -183,7 +189,7 @@ impl<S> Lock<S> {
                 Some(last)
             }
             LockMode::Shared => {
-                let index = self.sharers.iter().position(|(sharer, _)| *sharer == thread)?;
+                let index = self.sharers.iter().position(|(sharer, _)| *sharer == by)?;
                 self.sharers[index].1 -= 1;
                 let last = self.sharers[index].1 == 0;
                 if last {
@@ -197,27 +203,27 @@ impl<S> Lock<S> {
 
 /// All locks, by id. Ids are small numbers in most traces, so most locks are found without hashing.
 #[derive(Debug)]
-pub(super) struct Locks<S> {
-    near: Vec<Lock<S>>,
-    far: FxHashMap<LockId, Lock<S>>,
+pub(super) struct Locks<S, H> {
+    near: Vec<Lock<S, H>>,
+    far: FxHashMap<LockId, Lock<S, H>>,
 }
 
-impl<S> Default for Locks<S> {
+impl<S, H> Default for Locks<S, H> {
     fn default() -> Self {
         Self { near: Vec::new(), far: FxHashMap::default() }
     }
 }
 
-impl<S: Default> Locks<S> {
+impl<S: Default, H> Locks<S, H> {
     /// Ids below this are found by index.
     const NEAR: usize = 1 << 16;
 
     #[inline]
-    pub(super) fn get(&mut self, id: LockId) -> &mut Lock<S> {
+    pub(super) fn get(&mut self, id: LockId) -> &mut Lock<S, H> {
         if id.index() < self.near.len() { &mut self.near[id.index()] } else { self.get_new(id) }
     }
 
-    fn get_new(&mut self, id: LockId) -> &mut Lock<S> {
+    fn get_new(&mut self, id: LockId) -> &mut Lock<S, H> {
         if id.index() >= Self::NEAR {
             return self.far.entry(id).or_default();
         }
@@ -234,7 +240,7 @@ impl<S: Default> Locks<S> {
 /// A barrier: all arrivals of a generation come before all departures of the same generation. A thread may arrive for
 /// the next generation while others have not yet left this one.
 #[derive(Debug, Default)]
-pub(super) struct Barrier<S> {
+pub(crate) struct Barrier<S> {
     /// The generations that somebody still has to leave, oldest first, and the one that is gathering.
     generations: Vec<Generation<S>>,
     first: u64,
@@ -252,7 +258,7 @@ struct Generation<S> {
 
 impl<S: Default> Barrier<S> {
     /// The object to signal; None if the thread is waiting here already.
-    pub(super) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub(crate) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
         if self.generations.last().is_none_or(|generation| generation.opened) {
             self.generations.push(Generation::default());
         }
@@ -267,7 +273,7 @@ impl<S: Default> Barrier<S> {
     }
 
     /// The object to receive from; None if the thread is not waiting here.
-    pub(super) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub(crate) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
         let number = self.waiting.remove(&thread)?;
         let generation = self.generations.get_mut((number - self.first) as usize)?;
         generation.opened = true;
@@ -275,8 +281,13 @@ impl<S: Default> Barrier<S> {
         Some(&mut generation.sync)
     }
 
+    /// Shows what is kept for each generation.
+    pub(crate) fn for_each(&mut self, visit: impl FnMut(&mut S)) {
+        self.generations.iter_mut().map(|generation| &mut generation.sync).for_each(visit);
+    }
+
     /// Forgets the generations that all have left.
-    pub(super) fn drop_finished(&mut self) {
+    pub(crate) fn drop_finished(&mut self) {
         while self.generations.first().is_some_and(|generation| generation.opened && generation.waiting == 0)
         {
             self.generations.remove(0);

@@ -18,10 +18,18 @@
 //! | [`labels::Labels`] | an immutable path for each step | leading zeros of an exclusive or | online: nothing is shared |
 //! | [`tree::Tree`] | the tree in an array | walk to the common ancestor | the papers' way, for comparison |
 //!
+//! In front of any of them a cache of answers can stand, [`verdicts::Verdicts`].
+//!
 //! **Memory.** When a scope has been closed and nobody can refer to single steps of it any more, it is *collapsed*: all
 //! its steps are seen by outsiders as the step before it. See [`Structure::collapse`].
 
+pub mod label;
+pub mod labels;
 pub mod ranks;
+#[cfg(test)]
+mod tests;
+pub mod tree;
+pub mod verdicts;
 
 /// A step: what a task does between two task constructs. Ids are used again when nobody refers to them any more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -107,8 +115,11 @@ pub trait Structure: Default {
     fn relation(&self, step: StepId, other: StepId) -> Relation;
 
     /// A scope that has been closed needs no longer be told apart from the outside: from now on [`Structure::resolve`]
-    /// may give, for each step within, the step that came before the scope. No task is within any more. By default
-    /// nothing happens.
+    /// may give, for each step within, the step that came before the scope. No task is within any more, and scopes
+    /// within, if at all, were collapsed before. By default nothing happens.
+    ///
+    /// The step before the scope and those within may from now on count as equal. Nobody can mind: that step is over,
+    /// and a question is always about the present one.
     fn collapse(&mut self, scope: Self::Scope) {
         let _ = scope;
     }
@@ -128,6 +139,10 @@ pub trait Structure: Default {
 
     /// How many nodes the structure has made in its life.
     fn nodes(&self) -> u64;
+
+    /// How many bytes the structure's records take, without what places and scopes hold. Tables that grow may have set
+    /// aside up to twice that.
+    fn bytes(&self) -> usize;
 
     /// Forgets the collapsed steps, after every reference to a step was replaced by what [`Structure::resolve`] gives.
     fn forget_collapsed(&mut self) {}

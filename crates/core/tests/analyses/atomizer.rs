@@ -4,7 +4,7 @@ use crate::support::locking::{Locking, busy_choices};
 use crate::support::random::{build, choices, shapes};
 use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::event::Event;
-use keirin_core::finding::{Evidence, Rule, Verdict};
+use keirin_core::finding::{Doubt, Evidence, Rule, Verdict};
 use keirin_core::generate::{Family, Generator, Plan};
 use keirin_core::replay::{Replay, ReplayOptions, replay};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn check(events: &[Event]) -> Result<(), TestCaseError> {
         };
         let [finding] = new else { panic!("one finding at event {index}: {new:?}") };
         prop_assert_eq!(finding.rule, Rule::IrreducibleBlock);
-        prop_assert_eq!(&finding.verdict, &Verdict::Suspected);
+        prop_assert_eq!(&finding.verdict, &Verdict::Suspected(Doubt::Heuristic));
         let Evidence::Reduction(reduction) = &finding.evidence else { panic!("no reduction: {finding:?}") };
         let refuted: Vec<u32> = reduction.blocks.iter().map(|block| block.region.0).collect();
         prop_assert_eq!(&refuted, labels, "event {}", index);

@@ -4,7 +4,7 @@ use crate::support::locking::{Locking, Locks, busy_choices};
 use crate::support::random::{build, choices, shapes};
 use keirin_core::analysis::eraser::Eraser;
 use keirin_core::event::Event;
-use keirin_core::finding::{Evidence, Rule, Verdict};
+use keirin_core::finding::{Doubt, Evidence, Rule, Verdict};
 use keirin_core::generate::{Family, Generator, Plan};
 use keirin_core::replay::{Replay, ReplayOptions, replay};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn check(events: &[Event]) -> Result<(), TestCaseError> {
         let mut reported = BTreeSet::new();
         for finding in &replay.findings().list()[known..] {
             prop_assert_eq!(finding.rule, Rule::InconsistentLocking);
-            prop_assert_eq!(&finding.verdict, &Verdict::Suspected);
+            prop_assert_eq!(&finding.verdict, &Verdict::Suspected(Doubt::Heuristic));
             let [earlier, current] = finding.steps[..] else { panic!("two steps: {finding:?}") };
             prop_assert_eq!(current.moment.position, index as u64 + 1);
             let earlier_index = earlier.moment.position as usize - 1;

@@ -80,7 +80,9 @@ fn describe(finding: &RawFinding, source: &dyn Source) -> String {
         Evidence::Reduction(reduction) => {
             format!("line {} refutes {}", line(reduction.broken), labels(&reduction.blocks, source))
         }
-        Evidence::Race(_) | Evidence::Locking(_) => format!("line {}", line(finding.steps.len() - 1)),
+        Evidence::Race(_) | Evidence::Locking(_) | Evidence::Torn(_) => {
+            format!("line {}", line(finding.steps.len() - 1))
+        }
     }
 }
 

@@ -308,6 +308,7 @@ fn report(at: &RawStep, earlier: RawStep, findings: &mut Findings) {
         verdict: Verdict::Observed,
         steps: vec![earlier, *at],
         evidence: Evidence::Race(overlap(earlier, *at)),
+        lineage: None,
         count: 1,
     });
 }

@@ -567,6 +567,7 @@ fn finding(hops: &[Hop], blamed: bool, refuted: Vec<Refuted>) -> RawFinding {
             blamed,
             refuted,
         }),
+        lineage: None,
         count: 1,
     }
 }

@@ -1,0 +1,560 @@
+//! Atomicity of tasks: regions that some schedule interrupts.
+//!
+//! **Paper.** Yoga, Nagarakatte: Atomicity violation checker for task parallel programs (CGO 2016). The paper's own algorithm
+//! is [`published`]; it misses a fifth of the violations. This one is exact against the paper's definition:
+//! a region has accesses A1 and A3 of a location, a parallel step has an access A2 that conflicts with both, and at some
+//! point between A1 and A3 the region holds no lock that excludes A2.
+//!
+//! | remembered | what |
+//! |---|---|
+//! | for a region instance that is open | its first access and its first write of the location |
+//! | for each set of locks | two reads and two writes ([`super::kept`]): each may be an A2 |
+//! | for each family of locksets ([`crate::family`]) | two pairs (A1, A3) that a write tears, and two that a read tears |
+//!
+//! | an access | is compared |
+//! |---|---|
+//! | as A3, with the region's first access | with the writes whose locks fit in between |
+//! | as A3, a write, with the region's first write | with the reads whose locks fit in between |
+//! | as A2, a write | with all pairs into which it fits |
+//! | as A2, a read | with the pairs of two writes into which it fits |
+//!
+//! and then remembered. It is enough to take the first access as A1: whatever fits in later fits in since then. A write
+//! conflicts with everything, a read with writes only; so it does not matter which of the paper's patterns a pair is, only
+//! whether both are writes.
+//!
+//! **Regions.** The step, or the outermost annotated block within it ([`Modes`]). A block that goes on over a task construct
+//! is one region in each step.
+//!
+//! **Gaps.** Where nothing is marked, a step that reads a location under a lock and writes it under a later hold of the same
+//! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it.
+//!
+//! **Groups** of locations that must be seen together: [`groups`].
+//!
+//! **Misses and false alarms.** None against the definition above. Whether the order in which locks are taken lets some
+//! schedule show it is decided by [`crate::witness`]. The first violation of a location is told.
+//!
+//! **Cost.** 120 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
+//! tasks are in the middle of regions that touched it. What was done before the last point at which only one task was left
+//! is forgotten at the next access.
+//!
+//! **State.** Cells, each handed in exclusively, and the groups, behind a `RefCell`.
+
+pub mod groups;
+pub mod published;
+
+use super::kept::{ByStep, Entry, Kept};
+use super::{Order, Present, TaskAnalysis, remembered};
+use crate::analysis::Part;
+use crate::event::{AccessKind, Addr, GroupId, LockId, SiteId};
+use crate::family::FamilyId;
+use crate::finding::{Evidence, Findings, Rule, Torn, Whole};
+use crate::lockset::LocksetId;
+use crate::sptree::{StepId, Structure};
+use groups::Groups;
+use std::cell::RefCell;
+
+/// Which regions must be whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Modes {
+    /// Annotated blocks, for all locations.
+    pub blocks: bool,
+    /// Steps, for all locations.
+    pub steps: bool,
+    /// The gap between a read and a write under two holds of one lock.
+    pub gaps: bool,
+}
+
+/// The atomicity checker for tasks.
+#[derive(Debug)]
+pub struct TaskAtomicity {
+    modes: Modes,
+    groups: RefCell<Groups>,
+}
+
+impl TaskAtomicity {
+    /// A checker of the given regions.
+    pub fn new(modes: Modes) -> Self {
+        Self { modes, groups: RefCell::default() }
+    }
+}
+
+/// The accesses under one set of locks.
+#[derive(Clone, Debug, Default)]
+struct Singles {
+    locks: LocksetId,
+    reads: Kept,
+    writes: Kept,
+}
+
+impl Singles {
+    fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    #[inline]
+    fn kept(&mut self, kind: AccessKind) -> &mut Kept {
+        match kind {
+            AccessKind::Read => &mut self.reads,
+            AccessKind::Write => &mut self.writes,
+        }
+    }
+}
+
+/// Two accesses of one region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Pair {
+    step: StepId,
+    first: SiteId,
+    second: SiteId,
+}
+
+impl ByStep for Pair {
+    #[inline]
+    fn step(&self) -> StepId {
+        self.step
+    }
+
+    fn step_mut(&mut self) -> &mut StepId {
+        &mut self.step
+    }
+}
+
+/// Pairs with one family.
+#[derive(Clone, Debug)]
+struct Pairs {
+    family: FamilyId,
+    kept: Kept<Pair>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self { family: FamilyId::of(LocksetId::EMPTY), kept: Kept::default() }
+    }
+}
+
+/// The first accesses of a region instance.
+#[derive(Clone, Copy, Debug)]
+struct Local {
+    /// 0: none.
+    region: u32,
+    first_version: u32,
+    first: SiteId,
+    /// [`NEVER`] if the region has not written.
+    write_version: u32,
+    write: SiteId,
+}
+
+const NEVER: u32 = u32::MAX;
+
+impl Default for Local {
+    fn default() -> Self {
+        Self { region: 0, first_version: 0, first: SiteId::NONE, write_version: NEVER, write: SiteId::NONE }
+    }
+}
+
+/// The last read of a location under locks, by a step that has not written it since.
+#[derive(Clone, Copy, Debug)]
+struct LastRead {
+    step_instance: u32,
+    version: u32,
+    locks: LocksetId,
+    site: SiteId,
+}
+
+/// What is remembered about a location.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    singles: Singles,
+    era: u32,
+    local: Local,
+    /// Pairs that a write tears.
+    pairs: Pairs,
+    told: u8,
+    more: Option<Box<More>>,
+}
+
+const _: () = assert!(size_of::<Cell>() <= 136);
+
+/// What most locations do not need.
+#[derive(Clone, Debug, Default)]
+struct More {
+    singles: Vec<Singles>,
+    locals: Vec<Local>,
+    /// Pairs that a write tears, of further families.
+    pairs: Vec<Pairs>,
+    /// Pairs of two writes, which a read tears as well.
+    write_pairs: Vec<Pairs>,
+    /// Pairs of a read and a write under two holds of one lock.
+    gaps: Vec<Pairs>,
+    last_reads: Vec<LastRead>,
+}
+
+/// Bits of [`Cell::told`].
+const TORN: u8 = 1;
+const GAP: u8 = 2;
+
+impl TaskAnalysis for TaskAtomicity {
+    type Cell = Cell;
+
+    #[inline]
+    fn access<S: Structure>(
+        &self,
+        now: &mut Present<'_, S>,
+        cell: &mut Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) -> bool {
+        if cell.era != now.era {
+            // Nothing that is remembered can be parallel to anything that follows.
+            let told = cell.told;
+            *cell = Cell { era: now.era, told, ..Cell::default() };
+        }
+        let region = self.region(now);
+        let mut nothing_new = true;
+        if cell.told & TORN == 0 {
+            if region != 0 {
+                nothing_new = inside(now, cell, region, part, findings);
+            }
+            if cell.told & TORN == 0 {
+                between(now, cell, part, findings);
+            }
+        }
+        if self.modes.gaps && cell.told & GAP == 0 {
+            gap(now, cell, part, findings);
+            // Which read was the last one matters there, so under locks every access counts.
+            nothing_new &= now.locks.is_empty();
+        }
+        if cell.told & self.all_told() != self.all_told() {
+            keep_single(now, cell, part.kind);
+        }
+        if self.groups.borrow().is_declared() {
+            nothing_new &= self.groups.borrow_mut().access(now, region, part, findings);
+        }
+        nothing_new
+    }
+
+    fn group(&self, group: GroupId, addr: Addr, size: u32) {
+        self.groups.borrow_mut().declare(group, addr, size);
+    }
+
+    fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
+        let mut singles = |singles: &mut Singles| {
+            singles.reads.visit_steps(visit);
+            singles.writes.visit_steps(visit);
+        };
+        singles(&mut cell.singles);
+        if let Some(more) = &mut cell.more {
+            more.singles.iter_mut().for_each(singles);
+        }
+        cell.pairs.kept.visit_steps(visit);
+        if let Some(more) = &mut cell.more {
+            for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(&mut more.gaps) {
+                pairs.kept.visit_steps(visit);
+            }
+        }
+    }
+
+    fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {
+        self.groups.borrow_mut().visit_steps(visit);
+    }
+
+    fn bytes_beside(cell: &Cell) -> usize {
+        let Some(more) = &cell.more else { return 0 };
+        let pairs = more.pairs.capacity() + more.write_pairs.capacity() + more.gaps.capacity();
+        size_of::<More>()
+            + more.singles.capacity() * size_of::<Singles>()
+            + more.locals.capacity() * size_of::<Local>()
+            + pairs * size_of::<Pairs>()
+            + more.last_reads.capacity() * size_of::<LastRead>()
+    }
+}
+
+impl TaskAtomicity {
+    /// The region instance to which an access belongs; 0 if to none.
+    #[inline]
+    fn region<S: Structure>(&self, now: &Present<'_, S>) -> u32 {
+        if self.modes.steps {
+            now.step_instance
+        } else if self.modes.blocks {
+            now.block.map_or(0, |block| block.instance)
+        } else {
+            0
+        }
+    }
+
+    fn all_told(&self) -> u8 {
+        let torn = if self.modes.blocks || self.modes.steps { TORN } else { 0 };
+        torn | if self.modes.gaps { GAP } else { 0 }
+    }
+}
+
+/// An access within a region: as A3. True if a repetition would tell and change nothing.
+#[inline]
+fn inside<S: Structure>(
+    now: &mut Present<'_, S>,
+    cell: &mut Cell,
+    region: u32,
+    part: Part,
+    findings: &mut Findings,
+) -> bool {
+    let (version, site) = (now.history.version(), now.at.moment.site);
+    let is_write = part.kind == AccessKind::Write;
+    if cell.local.region != region && !find_local(now, cell, region) {
+        let write = if is_write { (version, site) } else { (NEVER, SiteId::NONE) };
+        cell.local =
+            Local { region, first_version: version, first: site, write_version: write.0, write: write.1 };
+        return false;
+    }
+    let local = cell.local;
+    let family = now.family_since(local.first_version);
+    if let Some((entry, kind)) = tearing(now, cell, local.first_version, family, false) {
+        tell(now, cell, part, (local.first, entry, kind), None, findings);
+        return true;
+    }
+    let pair = Pair { step: now.order.step, first: local.first, second: site };
+    if cell.pairs.kept.is_empty() {
+        cell.pairs.family = family;
+    }
+    if cell.pairs.family == family {
+        if !cell.pairs.kept.is_only(now.order.step) {
+            cell.pairs.kept.add(&mut now.order, pair);
+        }
+    } else {
+        add_pair(&mut cell.more.get_or_insert_default().pairs, &mut now.order, family, pair);
+    }
+    if !is_write {
+        return true;
+    }
+    if local.write_version == NEVER {
+        cell.local.write_version = version;
+        cell.local.write = site;
+        return false;
+    }
+    let family = now.family_since(local.write_version);
+    if let Some((entry, kind)) = tearing(now, cell, local.write_version, family, true) {
+        tell(now, cell, part, (local.write, entry, kind), None, findings);
+        return true;
+    }
+    let pair = Pair { step: now.order.step, first: local.write, second: site };
+    add_pair(&mut cell.more.get_or_insert_default().write_pairs, &mut now.order, family, pair);
+    true
+}
+
+/// Makes the region's first accesses the current ones. False if there are none. Those of other regions are put aside
+/// while they are open.
+fn find_local<S: Structure>(now: &Present<'_, S>, cell: &mut Cell, region: u32) -> bool {
+    if cell.local.region != 0 && now.open_regions.is_open(cell.local.region) {
+        cell.more.get_or_insert_default().locals.push(cell.local);
+    }
+    cell.local = Local::default();
+    let Some(more) = &mut cell.more else { return false };
+    if more.locals.is_empty() {
+        return false;
+    }
+    more.locals.retain(|local| now.open_regions.is_open(local.region));
+    match more.locals.iter().position(|local| local.region == region) {
+        Some(index) => {
+            cell.local = more.locals.swap_remove(index);
+            true
+        }
+        None => false,
+    }
+}
+
+/// A remembered access that fits into a family, by a step that is parallel to the current one as it was at a version: a
+/// write, or a read if reads tear.
+#[inline]
+fn tearing<S: Structure>(
+    now: &mut Present<'_, S>,
+    cell: &Cell,
+    version: u32,
+    family: FamilyId,
+    reads_tear: bool,
+) -> Option<(Entry, AccessKind)> {
+    let more = cell.more.as_deref().map_or(&[][..], |more| &more.singles[..]);
+    for singles in std::iter::once(&cell.singles).chain(more) {
+        let kept = if reads_tear { &singles.reads } else { &singles.writes };
+        if !kept.is_empty()
+            && !kept.is_only(now.order.step)
+            && now.fits(family, singles.locks)
+            && let Some(entry) = kept.parallel(&mut now.order_at(version))
+        {
+            return Some((entry, if reads_tear { AccessKind::Read } else { AccessKind::Write }));
+        }
+    }
+    None
+}
+
+fn add_pair<S: Structure>(list: &mut Vec<Pairs>, order: &mut Order<'_, S>, family: FamilyId, pair: Pair) {
+    match list.iter_mut().find(|pairs| pairs.family == family) {
+        Some(pairs) => pairs.kept.add(order, pair),
+        None => {
+            let mut pairs = Pairs { family, kept: Kept::default() };
+            pairs.kept.add(order, pair);
+            list.push(pairs);
+        }
+    }
+}
+
+/// An access as A2: looks for pairs that it tears.
+#[inline]
+fn between<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
+    let locks = now.locks;
+    let torn = match part.kind {
+        AccessKind::Write => {
+            let first = torn_pair(now, std::slice::from_ref(&cell.pairs), locks);
+            first.or_else(|| torn_pair(now, &cell.more.as_ref()?.pairs, locks))
+        }
+        AccessKind::Read => match &cell.more {
+            None => None,
+            Some(more) => torn_pair(now, &more.write_pairs, locks),
+        },
+    };
+    if let Some(pair) = torn {
+        tell_as_second(now, cell, part, pair, None, findings);
+    }
+}
+
+#[inline]
+fn torn_pair<S: Structure>(now: &mut Present<'_, S>, list: &[Pairs], locks: LocksetId) -> Option<Pair> {
+    for pairs in list {
+        if !pairs.kept.is_empty()
+            && !pairs.kept.is_only(now.order.step)
+            && now.fits(pairs.family, locks)
+            && let Some(pair) = pairs.kept.parallel(&mut now.order)
+        {
+            return Some(pair);
+        }
+    }
+    None
+}
+
+/// Looks for reads and writes under two holds of one lock.
+#[inline]
+fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
+    if part.kind == AccessKind::Write
+        && let Some(more) = &cell.more
+        && !more.gaps.is_empty()
+        && let Some(pair) = torn_pair(now, &more.gaps, now.locks)
+    {
+        tell_as_second(now, cell, part, pair, Some(LockId::NONE), findings);
+        return;
+    }
+    if now.locks.is_empty() || now.atomic {
+        return;
+    }
+    let instance = now.step_instance;
+    let more = cell.more.get_or_insert_default();
+    let mine = more.last_reads.iter().position(|read| read.step_instance == instance);
+    match (part.kind, mine) {
+        (AccessKind::Read, _) => {
+            let read = LastRead {
+                step_instance: instance,
+                version: now.history.version(),
+                locks: now.locks,
+                site: now.at.moment.site,
+            };
+            match mine {
+                Some(index) => more.last_reads[index] = read,
+                None => {
+                    more.last_reads.retain(|read| now.open_regions.is_open(read.step_instance));
+                    more.last_reads.push(read);
+                }
+            }
+        }
+        (AccessKind::Write, None) => {}
+        (AccessKind::Write, Some(index)) => {
+            let read = more.last_reads.swap_remove(index);
+            let held = now.locksets.for_reads(now.locks);
+            let held_then = now.locksets.for_reads(read.locks);
+            let common = now.locksets.intersection(held, held_then);
+            if common.is_empty() || !now.released_since(read.version, common) {
+                return;
+            }
+            let family = now.family_since(read.version);
+            if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
+                tell(now, cell, part, (read.site, entry, kind), Some(LockId::NONE), findings);
+                return;
+            }
+            let pair = Pair { step: now.order.step, first: read.site, second: now.at.moment.site };
+            add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
+        }
+    }
+}
+
+/// Remembers the access as a possible A2. What the step has learned in its middle does not count: an access of which it
+/// has learned only then may still come between its own.
+#[inline]
+fn keep_single<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, kind: AccessKind) {
+    let (locks, entry) = (now.locks, now.entry());
+    if cell.singles.is_empty() {
+        cell.singles.locks = locks;
+    }
+    if cell.singles.locks == locks {
+        let kept = cell.singles.kept(kind);
+        if !kept.is_only(now.order.step) {
+            kept.add(&mut now.order_at(0), entry);
+        }
+        return;
+    }
+    let list = &mut cell.more.get_or_insert_default().singles;
+    match list.iter_mut().find(|singles| singles.locks == locks) {
+        Some(singles) => singles.kept(kind).add(&mut now.order_at(0), entry),
+        None => {
+            let mut singles = Singles { locks, ..Singles::default() };
+            singles.kept(kind).add(&mut now.order_at(0), entry);
+            list.push(singles);
+        }
+    }
+}
+
+/// Tells a violation whose last access is the current one. `gap` is given if it is about two holds of a lock.
+#[cold]
+fn tell<S: Structure>(
+    now: &mut Present<'_, S>,
+    cell: &mut Cell,
+    part: Part,
+    (first, second, kind): (SiteId, Entry, AccessKind),
+    gap: Option<LockId>,
+    findings: &mut Findings,
+) {
+    // Of A1 only the place is known; whether it was a read or a write is told by the examination.
+    let steps = vec![remembered(first, AccessKind::Read, part), remembered(second.site, kind, part), *now.at];
+    finish(now, cell, part, steps, gap, findings);
+}
+
+/// Tells a violation whose middle access is the current one.
+#[cold]
+fn tell_as_second<S: Structure>(
+    now: &mut Present<'_, S>,
+    cell: &mut Cell,
+    part: Part,
+    pair: Pair,
+    gap: Option<LockId>,
+    findings: &mut Findings,
+) {
+    let first = remembered(pair.first, AccessKind::Read, part);
+    let third = remembered(pair.second, AccessKind::Write, part);
+    finish(now, cell, part, vec![first, *now.at, third], gap, findings);
+}
+
+fn finish<S: Structure>(
+    now: &mut Present<'_, S>,
+    cell: &mut Cell,
+    part: Part,
+    steps: Vec<crate::finding::RawStep>,
+    gap: Option<LockId>,
+    findings: &mut Findings,
+) {
+    let (rule, whole, bit) = match gap {
+        Some(lock) => (Rule::LockGap, Whole::Holds(lock), GAP),
+        None => match now.block {
+            Some(block) => (Rule::AtomicityViolation, Whole::Block(block.region), TORN),
+            None => (Rule::AtomicityViolation, Whole::Step, TORN),
+        },
+    };
+    cell.told |= bit;
+    now.flag(part, rule);
+    let torn = Torn { addr: part.addr, size: part.size, whole, group: None, inside: vec![0, 2] };
+    now.suspect(rule, steps, Evidence::Torn(torn), findings);
+}

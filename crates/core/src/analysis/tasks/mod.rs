@@ -1,0 +1,342 @@
+//! Analyses of tasks: what some schedule of the same operations shows, whatever order was observed.
+//!
+//! They differ from the [analyses of threads](super::Analysis) in what they need: not the order in which things happened
+//! but the structure of the run. The driver ([`crate::replay::tasks`]) builds the series-parallel tree, keeps the locks of
+//! each task and the order beside the tree, and hands a [`Present`] to the analysis with each access: who may run in
+//! parallel with this step, which locks are held, and which locks were held since some earlier access. An analysis adds what
+//! it remembers about memory, and nothing else.
+//!
+//! Threads are tasks here: a fork spawns, a join waits. So the same analyses work on programs with threads.
+//!
+//! What these analyses tell is *apparent*: they look at structure and locks. Whether a schedule really shows it is decided
+//! afterwards by [`crate::witness`], for the memory that they [flag](Present::flag).
+
+pub mod all_sets;
+pub mod atomicity;
+pub mod kept;
+pub mod ptracer;
+pub mod published_ptracer;
+pub mod spd3;
+
+use crate::analysis::{Part, Statistic};
+use crate::event::{AccessKind, Addr, GroupId, LockId, Op, RegionId, SiteId, StackId, ThreadId};
+use crate::family::{Families, FamilyId, History};
+use crate::finding::{
+    Doubt, Evidence, FindingKey, Findings, Moment, Race, RawFinding, RawStep, Rule, Verdict,
+};
+use crate::lockset::{LocksetId, Locksets};
+use crate::replay::tasks::OpenRegions;
+use crate::sptree::verdicts::Verdicts;
+use crate::sptree::{Relation, StepId, Structure};
+use crate::tasks::{Actor, Known};
+use std::cell::Cell;
+
+/// All atomic operations exclude each other, as if they held this lock.
+pub const ATOMIC: LockId = LockId::NONE;
+
+/// One algorithm for tasks.
+pub trait TaskAnalysis {
+    /// True if [`TaskAnalysis::operation`] is to be called.
+    const RECORDS: bool = false;
+
+    /// What is kept for each stretch of memory whose bytes were always accessed together.
+    type Cell: Clone + Default;
+
+    /// An access touches a cell. True if another access of the same kind would tell and change nothing, as long as the
+    /// task neither changes its locks nor comes to another step or block, and the memory is not freed.
+    fn access<S: Structure>(
+        &self,
+        now: &mut Present<'_, S>,
+        cell: &mut Self::Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) -> bool;
+
+    /// A location is declared to belong to a group. By default nothing happens.
+    fn group(&self, group: GroupId, addr: Addr, size: u32) {
+        let _ = (group, addr, size);
+    }
+
+    /// Something other than a plain access was done and can have happened: a lock was taken or released (not: taken again
+    /// by its holder), a task was spawned, started for the first time, ended or waited for, a scope or a block begins or
+    /// ends, or something orders tasks beside the tree. An atomic operation is told here before it is told as an access.
+    fn operation(&self, at: &RawStep, actor: Actor) {
+        let _ = (at, actor);
+    }
+
+    /// A task construct has left the acting task as the only one: all that came before it, in any schedule, comes before
+    /// all that follows.
+    fn serial(&self, findings: &mut Findings) {
+        let _ = findings;
+    }
+
+    /// The run is over.
+    fn end_of_run(&self, findings: &mut Findings) {
+        let _ = findings;
+    }
+
+    /// Shows all steps that a cell refers to, so that they can be replaced.
+    fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId));
+
+    /// Shows all steps that the analysis refers to beside those in cells. By default there are none.
+    fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {
+        let _ = visit;
+    }
+
+    /// Bytes that a cell occupies outside of itself, for figures.
+    fn bytes_beside(cell: &Self::Cell) -> usize {
+        let _ = cell;
+        0
+    }
+
+    /// Figures about the work done, for `--stats`.
+    fn statistics(&self) -> Vec<Statistic> {
+        Vec::new()
+    }
+}
+
+/// The acting task at the moment of an access.
+#[derive(Debug)]
+pub struct Present<'a, S: Structure> {
+    /// The access.
+    pub at: &'a RawStep,
+    /// Who acts.
+    pub actor: Actor,
+    /// The access is an atomic operation.
+    pub atomic: bool,
+    /// The task's current step and how others stand to it.
+    pub order: Order<'a, S>,
+    /// The locks that the task holds.
+    pub locks: LocksetId,
+    /// The number of the step as a region: each step of each task has another one.
+    pub step_instance: u32,
+    /// The outermost annotated block within the step, if one is open.
+    pub block: Option<Block>,
+    /// What was held before.
+    pub history: &'a History,
+    /// What the task knew beside the tree at earlier points of this step, each until a version of the history.
+    pub known_before: &'a [(u32, Known)],
+    /// Changes when a task is left as the only one: what was done in another era comes before everything that follows,
+    /// in every schedule.
+    pub era: u32,
+    /// The steps and blocks that have not ended.
+    pub open_regions: &'a OpenRegions,
+    /// All locksets.
+    pub locksets: &'a mut Locksets,
+    /// All families of locksets.
+    pub families: &'a mut Families,
+    /// Memory about which there is something to tell.
+    pub flagged: &'a mut Flagged,
+}
+
+/// An outermost annotated block within a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Each block of each step has another number.
+    pub instance: u32,
+    /// Its label.
+    pub region: RegionId,
+}
+
+impl<S: Structure> Present<'_, S> {
+    /// The locks that keep other accesses from being at the same time: those held, and that of all atomic operations.
+    #[inline]
+    pub fn race_locks(&mut self) -> LocksetId {
+        if self.atomic {
+            self.locksets.add(self.locks, ATOMIC, crate::event::LockMode::Exclusive)
+        } else {
+            self.locks
+        }
+    }
+
+    /// The smallest locksets that the task held since a version of its history.
+    #[inline]
+    pub fn family_since(&mut self, version: u32) -> FamilyId {
+        self.history.family_since(version, self.families, self.locksets)
+    }
+
+    /// True if some of the given locks was released since a version of the task's history. Modes do not matter.
+    pub fn released_since(&mut self, version: u32, locks: LocksetId) -> bool {
+        let family = self.family_since(version);
+        self.families.some_member(family, |member| {
+            let member = self.locksets.for_reads(member);
+            !self.locksets.is_subset(locks, member)
+        })
+    }
+
+    /// True if an access with the given locks fits in at some point of a family.
+    #[inline]
+    pub fn fits(&mut self, family: FamilyId, locks: LocksetId) -> bool {
+        self.families.fits(self.locksets, family, locks)
+    }
+
+    /// How others stand to this step as it was at a version of the history: what is between that point and now, by order
+    /// beside the tree, is parallel then and not now.
+    #[inline]
+    pub fn order_at(&mut self, version: u32) -> Order<'_, S> {
+        let known = match self.known_before {
+            [] => self.order.known,
+            before => {
+                let then = before.iter().find(|(until, _)| *until > version);
+                then.map_or(self.order.known, |(_, known)| known)
+            }
+        };
+        Order {
+            step: self.order.step,
+            structure: self.order.structure,
+            known,
+            questions: self.order.questions,
+        }
+    }
+
+    /// This access as an entry to remember.
+    #[inline]
+    pub fn entry(&self) -> kept::Entry {
+        kept::Entry { step: self.order.step, site: self.at.moment.site }
+    }
+
+    /// Remembers that there is something to tell about this memory.
+    #[cold]
+    pub fn flag(&mut self, part: Part, rule: Rule) {
+        self.flagged.add(part.addr, part.size, rule);
+    }
+
+    /// Tells a race between this access and a remembered one.
+    #[cold]
+    pub fn race(&mut self, part: Part, past: kept::Entry, kind: AccessKind, findings: &mut Findings) {
+        self.flag(part, Rule::DataRace);
+        let earlier = remembered(past.site, kind, part);
+        let steps = vec![earlier, *self.at];
+        self.suspect(
+            Rule::DataRace,
+            steps,
+            Evidence::Race(Race { addr: part.addr, size: part.size }),
+            findings,
+        );
+    }
+
+    /// Tells a finding that has not been examined yet.
+    pub fn suspect(&self, rule: Rule, steps: Vec<RawStep>, evidence: Evidence, findings: &mut Findings) {
+        let mut sites: Vec<SiteId> = steps.iter().map(|step| step.moment.site).collect();
+        if rule == Rule::DataRace {
+            sites.sort_unstable();
+        }
+        let key = FindingKey::new(rule, Vec::new(), sites, self.at.op);
+        findings.add(key, self.at.moment, || RawFinding {
+            rule,
+            verdict: Verdict::Suspected(Doubt::NotExamined),
+            steps,
+            evidence,
+            lineage: None,
+            count: 1,
+        });
+    }
+}
+
+/// An access that is remembered only by its place.
+pub(crate) fn remembered(site: SiteId, kind: AccessKind, part: Part) -> RawStep {
+    let moment = Moment { position: 0, thread: ThreadId::NONE, site, stack: StackId::NONE };
+    RawStep { moment, op: Op::Access { kind, size: part.size, addr: part.addr } }
+}
+
+/// How other steps stand to the current one.
+#[derive(Debug)]
+pub struct Order<'a, S: Structure> {
+    /// The current step.
+    pub step: StepId,
+    pub(crate) structure: &'a S,
+    pub(crate) known: &'a Known,
+    pub(crate) questions: &'a mut Questions,
+}
+
+/// What is asked about the structure, and how it is answered.
+#[derive(Debug, Default)]
+pub struct Questions {
+    /// All accesses that are not ordered must be kept, because there is order beside the tree.
+    pub keep_all: bool,
+    /// Something was dropped that would have to be kept if there were order beside the tree.
+    pub dropped: Cell<bool>,
+    /// Answers to remember, if wanted.
+    pub verdicts: Option<Verdicts>,
+    /// How many questions there were.
+    pub asked: u64,
+    /// The different questions, if they are to be counted.
+    pub different: Option<rustc_hash::FxHashSet<(StepId, StepId)>>,
+}
+
+impl<S: Structure> Order<'_, S> {
+    /// How a past step stands to the current one.
+    #[inline]
+    pub fn relation(&mut self, past: StepId) -> Relation {
+        if past == self.step {
+            return Relation::Before;
+        }
+        self.questions.asked += 1;
+        if let Some(different) = &mut self.questions.different {
+            different.insert((past, self.step));
+        }
+        let relation = match &mut self.questions.verdicts {
+            Some(verdicts) => verdicts.relation(self.structure, past, self.step),
+            None => self.structure.relation(past, self.step),
+        };
+        if relation.is_parallel() && !self.known.is_empty() && self.known.covers(self.structure, past) {
+            return Relation::Before;
+        }
+        relation
+    }
+
+    /// True if some schedule has a past step and the current one at the same time.
+    #[inline]
+    pub fn is_parallel(&mut self, past: StepId) -> bool {
+        past != self.step && self.relation(past).is_parallel()
+    }
+
+    /// True if accesses must be kept that the tree alone would not need.
+    #[inline]
+    pub fn keep_all(&self) -> bool {
+        self.questions.keep_all
+    }
+
+    /// Something was dropped that would be needed if there were order beside the tree.
+    #[inline]
+    pub fn note_dropped(&self) {
+        self.questions.dropped.set(true);
+    }
+}
+
+/// Memory about which there is something to tell, to be examined more closely.
+#[derive(Clone, Debug, Default)]
+pub struct Flagged {
+    ranges: Vec<(Addr, u32, Rule)>,
+    dropped: u64,
+}
+
+impl Flagged {
+    /// How many stretches of memory are remembered.
+    pub const MOST: usize = 1 << 20;
+
+    /// Adds a stretch of memory.
+    pub fn add(&mut self, addr: Addr, size: u32, rule: Rule) {
+        if self.ranges.len() < Self::MOST {
+            self.ranges.push((addr, size, rule));
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// The stretches of memory, with what is to be told about each.
+    pub fn ranges(&self) -> &[(Addr, u32, Rule)] {
+        &self.ranges
+    }
+
+    /// How many were not remembered.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Adds what another pass has flagged.
+    pub fn append(&mut self, mut other: Flagged) {
+        self.ranges.append(&mut other.ranges);
+        self.dropped += other.dropped;
+    }
+}

@@ -1,0 +1,203 @@
+//! Task constructs, and what else is rarer than accesses and locks.
+
+use super::{TaskData, TaskReplay};
+use crate::analysis::tasks::TaskAnalysis;
+use crate::clock::MAX_THREADS;
+use crate::event::{Event, Op, StackId, TaskId};
+use crate::replay::Fault;
+use crate::sptree::{StepId, Structure};
+use crate::stack::Frame;
+use crate::tasks::{Actor, Effect, Known, Slot};
+
+impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
+    pub(super) fn begin_task(&mut self, position: u64, event: &Event, id: TaskId) -> Result<(), Fault> {
+        let thread = event.thread;
+        let woken = match self.threads.get(thread.index()) {
+            Some(data) if data.acted && !data.ended => Ok(()),
+            _ => self.wake(thread),
+        };
+        match woken.and_then(|()| self.tasks.begin(thread, id)) {
+            Ok(task) => {
+                if self.tasks.data(task).turn == 0 {
+                    self.new_step(task);
+                    self.tell(position, event, task);
+                }
+                Ok(())
+            }
+            Err(fault) => self.fault(position, fault),
+        }
+    }
+
+    pub(super) fn rare_event(&mut self, position: u64, event: &Event, task: Slot) -> Result<(), Fault> {
+        let thread = event.thread;
+        match event.op {
+            Op::Spawn { task: id } => self.spawn(position, event, task, Actor::Task(id)),
+            Op::Fork { child } if child.0 >= MAX_THREADS => self.fault(position, Fault::ThreadNumber(child)),
+            Op::Fork { child } => {
+                if self.threads.get(child.index()).is_some_and(|data| data.acted) {
+                    return self.fault(position, Fault::ForkOfKnown(child));
+                }
+                self.spawn(position, event, task, Actor::Thread(child))
+            }
+            Op::TaskWait => {
+                let effect = self.tasks.wait(task);
+                self.constructed(position, event, task, effect)
+            }
+            Op::TaskJoin { task: id } => {
+                let effect = self.tasks.join(task, Actor::Task(id));
+                self.constructed(position, event, task, effect)
+            }
+            Op::Join { child } => {
+                if let Some(data) = self.threads.get_mut(child.index()) {
+                    data.ended = true;
+                }
+                let effect = self.tasks.join(task, Actor::Thread(child));
+                self.constructed(position, event, task, effect)
+            }
+            Op::FinishBegin => {
+                self.tasks.finish_begin(task);
+                self.constructed(position, event, task, Ok(Effect::NewStep))
+            }
+            Op::FinishEnd => {
+                let effect = self.tasks.finish_end(task);
+                self.constructed(position, event, task, effect)
+            }
+            Op::TaskOrder { before, after } => match self.tasks.order(before, after) {
+                Ok(()) => {
+                    self.tell(position, event, task);
+                    Ok(())
+                }
+                Err(fault) => self.fault(position, fault),
+            },
+            Op::TaskSuspend { task: id } => match self.tasks.suspend(thread, id) {
+                Ok(()) => Ok(()),
+                Err(fault) => self.fault(position, fault),
+            },
+            Op::TaskEnd { task: id } => match self.tasks.end(thread, id) {
+                Ok(()) => {
+                    self.tell(position, event, task);
+                    self.close_regions(task);
+                    self.note_edges();
+                    Ok(())
+                }
+                Err(fault) => self.fault(position, fault),
+            },
+            Op::ThreadEnd => {
+                self.threads[thread.index()].ended = true;
+                self.tasks.end_thread(thread);
+                self.tell(position, event, task);
+                Ok(())
+            }
+            Op::Alloc { size, addr } | Op::Free { size, addr } => {
+                self.shadow.forget(addr, size);
+                for thread in &mut self.threads {
+                    thread.recent.forget(addr, size);
+                }
+                Ok(())
+            }
+            Op::Call { function } => {
+                let (data, ..) = self.tasks.parts(task);
+                data.stack = self.stacks.push(data.stack, Frame { function, call_site: event.site });
+                Ok(())
+            }
+            Op::Return => {
+                let (data, ..) = self.tasks.parts(task);
+                if data.stack == StackId::NONE {
+                    return self.fault(position, Fault::ReturnWithoutCall(thread));
+                }
+                data.stack = self.stacks.caller(data.stack);
+                Ok(())
+            }
+            Op::IgnoreBegin => {
+                self.tasks.parts(task).0.ignoring += 1;
+                Ok(())
+            }
+            Op::IgnoreEnd => {
+                let (data, ..) = self.tasks.parts(task);
+                if data.ignoring == 0 {
+                    return self.fault(position, Fault::IgnoreEndWithoutBegin(thread));
+                }
+                data.ignoring -= 1;
+                Ok(())
+            }
+            Op::Group { size, group, addr } => {
+                self.analysis.group(group, addr, u32::from(size));
+                Ok(())
+            }
+            _ => self.order_event(position, event, task),
+        }
+    }
+
+    fn spawn(&mut self, position: u64, event: &Event, by: Slot, actor: Actor) -> Result<(), Fault> {
+        match self.tasks.spawn(by, actor, TaskData::default()) {
+            Ok(_) => self.constructed(position, event, by, Ok(Effect::NewStep)),
+            Err(fault) => self.fault(position, fault),
+        }
+    }
+
+    /// A task construct was met.
+    fn constructed(
+        &mut self,
+        position: u64,
+        event: &Event,
+        task: Slot,
+        effect: Result<Effect, Fault>,
+    ) -> Result<(), Fault> {
+        match effect {
+            Ok(effect) => {
+                self.new_step(task);
+                self.tell(position, event, task);
+                if effect == Effect::Serial {
+                    self.era = self.era.wrapping_add(1);
+                    self.analysis.serial(&mut self.findings);
+                    self.conditions.clear();
+                    self.tokens.clear();
+                    self.atomics.clear();
+                    self.barriers.clear();
+                }
+                self.note_edges();
+                if self.tasks.structure().collapsed() > Self::SWEEP_AT
+                    && self.tasks.structure().collapsed() > self.shadow.cells_at_most()
+                {
+                    self.sweep();
+                }
+                Ok(())
+            }
+            Err(fault) => self.fault(position, fault),
+        }
+    }
+
+    /// So many collapsed steps are not worth the trouble.
+    const SWEEP_AT: usize = 1 << 20;
+
+    /// Forgets the steps of finished scopes.
+    fn sweep(&mut self) {
+        self.sweeps += 1;
+        let structure = self.tasks.structure();
+        let mut resolve = |step: &mut StepId| *step = structure.resolve(*step);
+        self.shadow.for_each(|cell| A::visit_steps(cell, &mut resolve));
+        self.analysis.visit_own_steps(&mut resolve);
+        let known =
+            self.conditions.values_mut().chain(self.tokens.values_mut()).chain(self.atomics.values_mut());
+        known.for_each(|known| known.resolve(structure));
+        for barrier in self.barriers.values_mut() {
+            barrier.for_each(|known| known.resolve(structure));
+        }
+        let mut fenced: Vec<Known> = Vec::new();
+        for data in self.tasks.live_data() {
+            fenced.push(std::mem::take(&mut data.fenced));
+            fenced.push(std::mem::take(&mut data.seen));
+        }
+        let structure = self.tasks.structure();
+        fenced.iter_mut().for_each(|known| known.resolve(structure));
+        let mut fenced = fenced.into_iter();
+        for data in self.tasks.live_data() {
+            data.fenced = fenced.next().unwrap_or_default();
+            data.seen = fenced.next().unwrap_or_default();
+        }
+        if let Some(verdicts) = &mut self.questions.verdicts {
+            verdicts.clear();
+        }
+        self.tasks.forget_collapsed();
+    }
+}

@@ -1,0 +1,177 @@
+//! A table of labels.
+//!
+//! **Idea.** English-Hebrew and offset-span labels (Nudler and Rudolph 1986; Mellor-Crummey, Supercomputing 1991) give
+//! each step a name from which its relations follow, so that nothing has to be kept in order. [`super::label`] has the
+//! labels used here and their rules; this is the table that makes steps of them.
+//!
+//! Steps are also linked in English order, as in [`super::ranks`], for one purpose: what stands between the step before
+//! a scope and the one after it is what was within, and can be collapsed. Labels stay true after that.
+//!
+//! **Cost.** 32 bytes for the label of a step and 8 for the links that let it be collapsed. A question reads two labels.
+//! Making a step reads the place of its task and writes one label, and seldom a chunk.
+//!
+//! **State.** The table belongs to one thread, the driver's. Online, tasks keep [`Label`]s and [`Cursor`]s of their own and
+//! need no table.
+
+use super::label::{Chunks, Cursor, Label};
+use super::{Relation, StepId, Structure};
+use std::cell::Cell;
+
+const NONE: u32 = u32::MAX;
+
+/// All steps with their labels.
+#[derive(Debug, Default)]
+pub struct Labels {
+    labels: Vec<Label>,
+    chunks: Chunks,
+    /// The next step in English order.
+    next: Vec<u32>,
+    /// For collapsed steps the one that stands for them. Questions shorten the way, hence the cells.
+    stand_in: Vec<Cell<u32>>,
+    free: Vec<u32>,
+    collapsed: Vec<u32>,
+    nodes: u64,
+}
+
+/// Where a task is: its step and what its next label is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    cursor: Cursor,
+    step: StepId,
+}
+
+/// A scope: the step before it, and where its task will be after it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    before: StepId,
+    after: Place,
+}
+
+impl Labels {
+    /// A new step behind another one in English order.
+    fn put_behind(&mut self, step: StepId, label: Label) -> StepId {
+        self.nodes += 1;
+        let next = self.next.get(step.index()).copied().unwrap_or(NONE);
+        let new = match self.free.pop() {
+            Some(index) => {
+                self.labels[index as usize] = label;
+                self.next[index as usize] = next;
+                index
+            }
+            None => {
+                self.labels.push(label);
+                self.next.push(next);
+                self.stand_in.push(Cell::new(NONE));
+                (self.labels.len() - 1) as u32
+            }
+        };
+        if step.is_some() {
+            self.next[step.index()] = new;
+        }
+        StepId(new)
+    }
+
+    /// The chunks of the labels.
+    pub fn chunks(&self) -> &Chunks {
+        &self.chunks
+    }
+}
+
+impl Structure for Labels {
+    type Place = Place;
+    type Scope = Scope;
+
+    const NAME: &'static str = "labels";
+
+    fn root(&mut self) -> Place {
+        Place { cursor: Cursor::root(), step: self.put_behind(StepId::NONE, Cursor::root_label()) }
+    }
+
+    #[inline]
+    fn step(place: &Place) -> StepId {
+        place.step
+    }
+
+    fn spawn(&mut self, place: &mut Place) -> Place {
+        let label = place.cursor.spawn(&mut self.chunks);
+        let task = Place { cursor: Cursor::task(label), step: self.put_behind(place.step, label) };
+        let rest = place.cursor.advance(&mut self.chunks);
+        place.step = self.put_behind(task.step, rest);
+        task
+    }
+
+    fn open(&mut self, place: &mut Place) -> Scope {
+        let before = place.step;
+        let opened = place.cursor.open(&mut self.chunks);
+        place.step = self.put_behind(before, opened.within);
+        let after = self.put_behind(place.step, opened.after);
+        Scope { before, after: Place { cursor: opened.cursor_after, step: after } }
+    }
+
+    fn close(&mut self, place: &mut Place, scope: Scope) {
+        *place = scope.after;
+    }
+
+    fn advance(&mut self, place: &mut Place) {
+        let label = place.cursor.advance(&mut self.chunks);
+        place.step = self.put_behind(place.step, label);
+    }
+
+    #[inline]
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        self.labels[step.index()].relation(&self.labels[other.index()], &self.chunks)
+    }
+
+    fn collapse(&mut self, scope: Scope) {
+        let (before, after) = (scope.before.0, scope.after.step.0);
+        let mut at = self.next[before as usize];
+        while at != after {
+            self.stand_in[at as usize].set(before);
+            self.collapsed.push(at);
+            at = self.next[at as usize];
+        }
+        self.next[before as usize] = after;
+    }
+
+    fn resolve(&self, step: StepId) -> StepId {
+        let mut at = step.0;
+        loop {
+            let next = self.stand_in[at as usize].get();
+            if next == NONE {
+                return StepId(at);
+            }
+            let after = self.stand_in[next as usize].get();
+            if after != NONE {
+                self.stand_in[at as usize].set(after);
+            }
+            at = next;
+        }
+    }
+
+    fn collapsed(&self) -> usize {
+        self.collapsed.len()
+    }
+
+    fn steps(&self) -> usize {
+        self.labels.len() - self.free.len()
+    }
+
+    fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    fn bytes(&self) -> usize {
+        let links = self.next.len() + self.stand_in.len() + self.free.len() + self.collapsed.len();
+        self.labels.len() * size_of::<Label>() + links * size_of::<u32>() + self.chunks.bytes()
+    }
+
+    fn forget_collapsed(&mut self) {
+        for &index in &self.collapsed {
+            self.stand_in[index as usize].set(NONE);
+            if let Some(chunk) = self.labels[index as usize].chunk_made() {
+                self.chunks.forget(chunk);
+            }
+        }
+        self.free.append(&mut self.collapsed);
+    }
+}

@@ -1,0 +1,206 @@
+//! The structures against the definition and against each other.
+
+mod definition;
+mod plan;
+mod shapes;
+
+use super::label::{Chunks, Cursor};
+use super::labels::Labels;
+use super::ranks::Ranks;
+use super::tree::Tree;
+use super::verdicts::Verdicts;
+use super::{Relation, StepId, Structure};
+use definition::Definition;
+use plan::{Choice, Plan, Run};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+/// `KEIRIN_CASES`, which the long mode of `./test` sets, or some thousands; a share of that for slow properties.
+fn config(share: u32) -> Config {
+    let cases: u32 = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(6_000);
+    Config { cases: (cases / share).max(1), ..Config::default() }
+}
+
+fn choices(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Choice>> {
+    prop::collection::vec(any::<Choice>(), length)
+}
+
+/// All pairs of watched steps stand to each other as the definition says, whatever was collapsed, except those that
+/// have become one step.
+fn agrees<S: Structure>(plan: &Plan, definition: &Run<Definition>, collapsing: bool) -> Run<S> {
+    let run = Run::<S>::new(plan, collapsing);
+    let watched = plan.watched();
+    let stand_in = |step: usize| if collapsing { plan.stand_in(step) } else { step };
+    for &a in &watched {
+        for &b in &watched {
+            if a != b && stand_in(a) == stand_in(b) {
+                continue;
+            }
+            let expected = definition.structure.relation(definition.steps[a], definition.steps[b]);
+            let found = run.structure.relation(run.steps[a], run.steps[b]);
+            assert_eq!(found, expected, "{}: steps {a} and {b} of {plan:#?}", S::NAME);
+            let resolved = [a, b].map(|step| run.structure.resolve(run.steps[step]));
+            let found = run.structure.relation(resolved[0], resolved[1]);
+            assert_eq!(found, expected, "{}: what stands for steps {a} and {b} of {plan:#?}", S::NAME);
+        }
+    }
+    run
+}
+
+/// Collapsed steps are what stands for them, and everything else is remembered.
+fn remembers<S: Structure>(plan: &Plan, mut run: Run<S>) {
+    for (step, &id) in run.steps.iter().enumerate() {
+        assert_eq!(run.structure.resolve(id), run.steps[plan.stand_in(step)], "{}: step {step}", S::NAME);
+    }
+    run.forget();
+    // The steps behind open scopes were already made.
+    assert_eq!(run.structure.steps(), plan.remembered() + plan.open_scopes(), "{}", S::NAME);
+}
+
+proptest! {
+    #![proptest_config(config(1))]
+
+    #[test]
+    fn structures_follow_the_definition(choices in choices(1..60)) {
+        let plan = Plan::new(&choices, false);
+        let definition = Run::new(&plan, false);
+        agrees::<Tree>(&plan, &definition, false);
+        agrees::<Ranks>(&plan, &definition, false);
+        agrees::<Labels>(&plan, &definition, false);
+        remembers(&plan, agrees::<Ranks>(&plan, &definition, true));
+        remembers(&plan, agrees::<Labels>(&plan, &definition, true));
+    }
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    #[test]
+    fn long_paths_and_large_ordinals_follow_the_definition(choices in choices(1..40)) {
+        let plan = Plan::new(&choices, true);
+        let definition = Run::new(&plan, false);
+        agrees::<Tree>(&plan, &definition, false);
+        agrees::<Ranks>(&plan, &definition, false);
+        agrees::<Labels>(&plan, &definition, false);
+        remembers(&plan, agrees::<Ranks>(&plan, &definition, true));
+        remembers(&plan, agrees::<Labels>(&plan, &definition, true));
+    }
+
+    #[test]
+    fn a_cache_changes_nothing(choices in choices(1..40), again in any::<bool>()) {
+        let plan = Plan::new(&choices, false);
+        let run = Run::<Labels>::new(&plan, false);
+        let mut verdicts = Verdicts::default();
+        let watched = plan.watched();
+        let mut asked = 0;
+        for _ in 0..=u8::from(again) {
+            for (&a, &b) in watched.iter().flat_map(|a| watched.iter().map(move |b| (a, b))) {
+                let (a, b) = (run.steps[a], run.steps[b]);
+                prop_assert_eq!(verdicts.relation(&run.structure, a, b), run.structure.relation(a, b));
+                asked += 1;
+            }
+        }
+        prop_assert_eq!(verdicts.questions(), asked);
+    }
+}
+
+#[test]
+fn a_cleared_cache_knows_nothing() {
+    let mut ranks = Ranks::default();
+    let mut place = ranks.root();
+    let first = place;
+    let task = ranks.spawn(&mut place);
+    let mut verdicts = Verdicts::default();
+    assert_eq!(verdicts.relation(&ranks, task, place), Relation::Left);
+    assert_eq!(verdicts.relation(&ranks, task, place), Relation::Left);
+    assert_eq!((verdicts.questions(), verdicts.hits()), (2, 1));
+    // The same ids in another run stand differently.
+    let mut other = Ranks::default();
+    let mut place = other.root();
+    other.advance(&mut place);
+    let before = place;
+    other.advance(&mut place);
+    assert_eq!((before, place), (task, StepId(2)));
+    verdicts.clear();
+    assert_eq!(verdicts.relation(&other, before, place), Relation::Before);
+    assert_eq!(verdicts.relation(&other, place, first), Relation::After);
+    assert_eq!((verdicts.questions(), verdicts.hits()), (4, 1));
+}
+
+/// Ids that were forgotten come back as other steps, with chunks that were forgotten too.
+#[test]
+fn memory_stays_flat_when_scopes_are_collapsed() {
+    fn phases<S: Structure>(chunks: Option<fn(&S) -> usize>) {
+        let mut structure = S::default();
+        let mut place = structure.root();
+        let mut outer = Vec::new();
+        for _ in 0..47 {
+            outer.push(structure.open(&mut place));
+        }
+        let mut most = 0;
+        for phase in 0..1000 {
+            let before = S::step(&place);
+            let scope = structure.open(&mut place);
+            let mut tasks = Vec::new();
+            for _ in 0..20 {
+                let mut task = structure.spawn(&mut place);
+                // So deep that labels need chunks.
+                let mut inner = Vec::new();
+                for _ in 0..60 {
+                    inner.push(structure.open(&mut task));
+                }
+                let innermost = structure.spawn(&mut task);
+                tasks.push(S::step(&innermost));
+                while let Some(scope) = inner.pop() {
+                    structure.close(&mut task, scope);
+                }
+            }
+            assert!(structure.relation(tasks[0], tasks[19]).is_parallel());
+            structure.close(&mut place, scope);
+            structure.collapse(scope);
+            for &task in &tasks {
+                assert_eq!(structure.relation(task, S::step(&place)), Relation::Before);
+                assert_eq!(structure.resolve(task), structure.resolve(before));
+            }
+            most = chunks.map_or(most, |chunks| most.max(chunks(&structure)));
+            structure.forget_collapsed();
+            // Of the outermost node, once its ordinals are large, there is a chunk that stays.
+            assert!(chunks.is_none_or(|chunks| chunks(&structure) <= 1), "{}: {phase}", S::NAME);
+        }
+        assert!(chunks.is_none() || most >= 20, "{}: {most}", S::NAME);
+        assert_eq!(structure.collapsed(), 0);
+        // One step for each phase stays: it stands for what was within.
+        assert!(structure.steps() <= 47 * 2 + 1000 + 2, "{}", S::NAME);
+        while let Some(scope) = outer.pop() {
+            structure.close(&mut place, scope);
+            structure.collapse(scope);
+        }
+        structure.forget_collapsed();
+        assert_eq!(structure.steps(), 2, "{}", S::NAME);
+    }
+    phases::<Labels>(Some(|labels| labels.chunks().count()));
+    phases::<Ranks>(None);
+}
+
+#[test]
+fn a_label_has_32_bytes() {
+    assert_eq!(size_of::<super::label::Label>(), 32);
+}
+
+/// Labels serve without a table.
+#[test]
+fn labels_are_compared_alone() {
+    let mut chunks = Chunks::default();
+    let mut main = Cursor::root();
+    let first = Cursor::root_label();
+    let task = main.spawn(&mut chunks);
+    let rest = main.advance(&mut chunks);
+    let opened = main.open(&mut chunks);
+    let within = main.spawn(&mut chunks);
+    assert_eq!(first.relation(&task, &chunks), Relation::Before);
+    assert_eq!(task.relation(&rest, &chunks), Relation::Left);
+    assert_eq!(within.relation(&task, &chunks), Relation::Right);
+    assert_eq!(within.relation(&opened.within, &chunks), Relation::After);
+    assert_eq!(within.relation(&opened.after, &chunks), Relation::Before);
+    assert_eq!(opened.after.relation(&task, &chunks), Relation::Right);
+}
