@@ -7,4 +7,5 @@ mod fasttrack;
 mod lenient;
 mod suite;
 mod support;
+mod task_suite;
 mod velodrome;
