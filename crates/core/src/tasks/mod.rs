@@ -83,6 +83,8 @@ struct Scope<S: Structure> {
     alive: u32,
     /// Children that nobody has waited for.
     unjoined: u32,
+    /// How many of those are threads, for which a wait does not wait.
+    threads: u32,
     children: Vec<Slot>,
     /// So many of the first children were waited for although the scope goes on.
     waited: usize,
@@ -308,7 +310,13 @@ impl<S: Structure, T> Tasks<S, T> {
         }
         let innermost = self.task(by).scopes.last().copied();
         let scope = match innermost {
-            Some(scope) if self.scope(scope).implicit => scope,
+            // Tasks get a scope of their own, so that a wait can close it while threads go on.
+            Some(scope)
+                if self.scope(scope).implicit
+                    && (self.scope(scope).threads == 0 || matches!(actor, Actor::Thread(_))) =>
+            {
+                scope
+            }
             _ => self.open(by, true),
         };
         let place = self.structure.spawn(&mut self.tasks[by.0 as usize].place);
@@ -317,6 +325,7 @@ impl<S: Structure, T> Tasks<S, T> {
         let scope = self.scope(scope);
         scope.alive += 1;
         scope.unjoined += 1;
+        scope.threads += u32::from(matches!(actor, Actor::Thread(_)));
         scope.children.push(child);
         self.counts.spawned += 1;
         self.counts.most_live = self.counts.most_live.max(self.live as u64);
@@ -333,6 +342,7 @@ impl<S: Structure, T> Tasks<S, T> {
             left_open: false,
             alive: 0,
             unjoined: 0,
+            threads: 0,
             children: Vec::new(),
             waited: 0,
             inherited: Vec::new(),
@@ -445,7 +455,10 @@ impl<S: Structure, T> Tasks<S, T> {
     pub fn wait(&mut self, by: Slot) -> Result<Effect, Fault> {
         let scopes = self.task(by).scopes.clone();
         for scope in &scopes {
-            let running = |child: &&Slot| self.tasks[child.0 as usize].life != Life::Ended;
+            let running = |child: &&Slot| {
+                let child = &self.tasks[child.0 as usize];
+                child.life != Life::Ended && matches!(child.actor, Actor::Task(_))
+            };
             let scope = &self.scopes[scope.0 as usize];
             if let Some(child) = scope.children[scope.waited..].iter().find(running) {
                 return Err(Fault::WaitTooEarly { waiting: self.actor(by), running: self.actor(*child) });
@@ -459,7 +472,7 @@ impl<S: Structure, T> Tasks<S, T> {
             self.structure.advance(&mut self.tasks[by.0 as usize].place);
             return Ok(Effect::NewStep);
         }
-        if self.scope(*innermost).escaped {
+        if self.scope(*innermost).escaped || self.scope(*innermost).threads > 0 {
             self.learn_children(by, *innermost);
             let task = &mut self.tasks[by.0 as usize];
             self.structure.advance(&mut task.place);
@@ -474,7 +487,7 @@ impl<S: Structure, T> Tasks<S, T> {
         let children = scope.children[scope.waited..].to_vec();
         scope.waited = scope.children.len();
         for child in children {
-            if !self.task(child).joined {
+            if !self.task(child).joined && matches!(self.actor(child), Actor::Task(_)) {
                 self.learn_end(by, child);
             }
         }
@@ -493,7 +506,10 @@ impl<S: Structure, T> Tasks<S, T> {
         }
         let own_home = self.tasks[finished.0 as usize].home;
         if own_home != NO_SCOPE {
-            self.scope(own_home).unjoined -= 1;
+            let is_thread = matches!(self.actor(finished), Actor::Thread(_));
+            let own_home = self.scope(own_home);
+            own_home.unjoined -= 1;
+            own_home.threads -= u32::from(is_thread);
         }
         self.learn(by, &known);
         self.tasks[by.0 as usize].known.learn_step(&self.structure, step);

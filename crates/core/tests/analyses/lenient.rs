@@ -22,7 +22,7 @@ fn a_lock_that_another_thread_takes_is_no_longer_held() {
     let outcome = repaired(text, &Eraser::new());
     assert_eq!(outcome.findings.len(), 1);
     let repairs: Vec<_> = outcome.repairs.iter().collect();
-    assert_eq!(repairs, [("acquire of a lock that another thread holds", 1)]);
+    assert_eq!(repairs, [("acquire of a lock that is held", 1)]);
 }
 
 #[test]

@@ -7,5 +7,6 @@ mod fasttrack;
 mod lenient;
 mod suite;
 mod support;
+mod task_faults;
 mod task_suite;
 mod velodrome;

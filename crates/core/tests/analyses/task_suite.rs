@@ -18,10 +18,10 @@
 
 use crate::suite::{Case, cases_in, events, text};
 use crate::support::schedules::{Regions, Schedules};
+use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
 use keirin_core::analysis::tasks::ptracer::PtRacer;
 use keirin_core::analysis::tasks::spd3::Spd3;
-use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::event::{Event, SiteId};
 use keirin_core::finding::{Doubt, Evidence, RawFinding, Verdict, Whole};
 use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
@@ -79,7 +79,11 @@ fn first_pass<A: TaskAnalysis, S: Structure>(trace: &Trace, analysis: impl Fn() 
 }
 
 /// Both passes; the structure of the tree must not matter.
-fn both_passes<A: TaskAnalysis>(trace: &Trace, analysis: impl Fn() -> A, examine: Examine) -> Vec<RawFinding> {
+fn both_passes<A: TaskAnalysis>(
+    trace: &Trace,
+    analysis: impl Fn() -> A,
+    examine: Examine,
+) -> Vec<RawFinding> {
     fn examined<S: Structure>(trace: &Trace, outcome: &Outcome, examine: Examine) -> Vec<RawFinding> {
         replay::<_, S>(trace, &Examination::new(&outcome.flagged, examine), true).findings
     }
@@ -113,7 +117,9 @@ fn subject(finding: &RawFinding, tables: &Tables) -> String {
             (Some(group), _) => format!("group {}", tables.name(NameKind::Group, group.0).unwrap_or("")),
             (None, Whole::Step) => "step".to_owned(),
             (None, Whole::Block(region)) => format!("block {}", tables.region_name(region)),
-            (None, Whole::Holds(lock)) => format!("gap {}", tables.name(NameKind::Lock, lock.0).unwrap_or("")),
+            (None, Whole::Holds(lock)) => {
+                format!("gap {}", tables.name(NameKind::Lock, lock.0).unwrap_or(""))
+            }
         },
         _ => "race".to_owned(),
     }

@@ -7,7 +7,9 @@
 //! **Search.** An operation that neither takes a lock nor is looked for only makes more operations possible. So it is done
 //! at once wherever it can be done, and all orders of the others are tried.
 
-use keirin_core::event::{AccessKind, Addr, AtomicKind, Event, GroupId, LockId, LockMode, Op, RegionId, ThreadId};
+use keirin_core::event::{
+    AccessKind, Addr, AtomicKind, Event, GroupId, LockId, LockMode, Op, RegionId, ThreadId,
+};
 use keirin_core::tasks::Actor;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -41,6 +43,7 @@ pub(crate) enum Regions {
 
 #[derive(Default)]
 struct Task {
+    is_thread: bool,
     operations: Vec<Operation>,
     spawned: Option<Place>,
     /// Tasks that must have ended before it starts.
@@ -98,7 +101,13 @@ impl Schedules {
         let number = *self.numbers.entry(actor).or_insert(next);
         if number == next {
             self.instances += 1;
-            self.tasks.push(Task { held: vec![Vec::new()], step: self.instances, ..Task::default() });
+            let is_thread = matches!(actor, Actor::Thread(_));
+            self.tasks.push(Task {
+                is_thread,
+                held: vec![Vec::new()],
+                step: self.instances,
+                ..Task::default()
+            });
         }
         number
     }
@@ -169,7 +178,9 @@ impl Schedules {
             Op::Spawn { task: child } => self.spawn(task, Actor::Task(child)),
             Op::Fork { child } => self.spawn(task, Actor::Thread(child)),
             Op::TaskWait => {
-                let children: Vec<usize> = self.tasks[task].children.iter().map(|(child, _)| *child).collect();
+                // Threads are joined one by one.
+                let children = self.tasks[task].children.iter().map(|(child, _)| *child);
+                let children: Vec<usize> = children.filter(|child| !self.tasks[*child].is_thread).collect();
                 let needs = self.ends(&children);
                 self.push(task, needs, None);
                 self.construct(task);
@@ -333,7 +344,8 @@ impl Schedules {
                 self.push(task, needs, None);
             }
             Op::Fence { order } => {
-                let needs = if order.acquires() { std::mem::take(&mut self.tasks[task].seen) } else { Vec::new() };
+                let needs =
+                    if order.acquires() { std::mem::take(&mut self.tasks[task].seen) } else { Vec::new() };
                 let place = self.push(task, needs, None);
                 if order.releases() {
                     self.tasks[task].fenced = vec![place];
@@ -381,7 +393,10 @@ impl Schedules {
                 moved = false;
                 for task in 0..self.tasks.len() {
                     while !stop.contains(&(task, positions[task]))
-                        && self.tasks[task].operations.get(positions[task]).is_some_and(|op| op.acquires.is_none())
+                        && self.tasks[task]
+                            .operations
+                            .get(positions[task])
+                            .is_some_and(|op| op.acquires.is_none())
                         && self.can_go_on(&positions, task, before, locks)
                     {
                         positions[task] += 1;
@@ -397,7 +412,8 @@ impl Schedules {
             }
             assert!(seen.len() < 200_000, "too many schedules");
             for task in 0..self.tasks.len() {
-                if !stop.contains(&(task, positions[task])) && self.can_go_on(&positions, task, before, locks) {
+                if !stop.contains(&(task, positions[task])) && self.can_go_on(&positions, task, before, locks)
+                {
                     let mut next = positions.clone();
                     next[task] += 1;
                     open.push(next);
