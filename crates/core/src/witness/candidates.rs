@@ -320,10 +320,13 @@ pub(super) struct GroupTear {
 /// So many combinations of accesses of two regions are looked at.
 const MOST_COMBINATIONS: usize = 4096;
 
+/// What a region is, and its accesses that conflict with those of another one, each with that.
+type Conflicts = (Whole, Vec<(u32, u32)>);
+
 /// All tears of a group.
 pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTear> {
     let touches = &location.touches;
-    let mut pairs: FxHashMap<(u32, u32), (Whole, Vec<(u32, u32)>)> = FxHashMap::default();
+    let mut pairs: FxHashMap<(u32, u32), Conflicts> = FxHashMap::default();
     for conflict in &location.conflicts {
         for (mine, other) in [(conflict.earlier, conflict.later), (conflict.later, conflict.earlier)] {
             for (instance, whole) in regions(&touches[mine as usize], examine) {

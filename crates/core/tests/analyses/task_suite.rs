@@ -246,7 +246,7 @@ fn torn_by_definition(wrong: &mut Vec<String>, trace: &Trace, findings: &[RawFin
     }
     let shown: BTreeSet<Vec<u64>> = subjects(start).filter(is_shown).map(lines).collect();
     for ((_, other), possible) in tears {
-        let told = possible.iter().any(|lines| shown.contains(&lines.to_vec()));
+        let told = possible.iter().any(|lines| shown.contains(lines.as_slice()));
         check(wrong, told, || format!("{name}: nothing is told about line {other} in {possible:?}"));
     }
     let groups = schedules.group_tears(regions);

@@ -10,6 +10,9 @@ use crate::event::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+/// A task, and which of its operations.
+type Operation = (usize, usize);
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     /// For each task its operations, each at a place of its own.
@@ -348,7 +351,7 @@ impl Program {
     }
 
     /// True if some schedule has the first of each pair before the second, and all of them.
-    fn can_follow(&self, sequence: &[((usize, usize), (usize, usize))]) -> bool {
+    fn can_follow(&self, sequence: &[(Operation, Operation)]) -> bool {
         let mut seen: HashSet<Vec<usize>> = HashSet::new();
         let mut left = vec![vec![0; self.tasks.len()]];
         while let Some(done) = left.pop() {
