@@ -9,7 +9,8 @@
 //! the children: a wait does not wait for grandchildren, so a child that ended without waiting for its own children leaves
 //! some behind (they *escape*). Then the scope stays open, and the waiting task just learns that its children are
 //! finished, as order beside the tree ([`known`]). Joins of single tasks are learned the same way, unless the joined
-//! task was the last one of its scope.
+//! task was the last one of its scope. A wait is for tasks, not for threads; therefore tasks that are spawned beside forked
+//! threads get a scope of their own.
 //!
 //! **Faults.** An order of events that cannot have happened is told as a [`Fault`], and the event is without effect.
 
@@ -83,6 +84,8 @@ struct Scope<S: Structure> {
     alive: u32,
     /// Children that nobody has waited for.
     unjoined: u32,
+    /// How many of those are threads, for which a wait does not wait.
+    threads: u32,
     children: Vec<Slot>,
     /// So many of the first children were waited for although the scope goes on.
     waited: usize,
@@ -307,7 +310,13 @@ impl<S: Structure, T> Tasks<S, T> {
         }
         let innermost = self.task(by).scopes.last().copied();
         let scope = match innermost {
-            Some(scope) if self.scope(scope).implicit => scope,
+            // Tasks get a scope of their own, so that a wait can close it while threads go on.
+            Some(scope)
+                if self.scope(scope).implicit
+                    && (self.scope(scope).threads == 0 || matches!(actor, Actor::Thread(_))) =>
+            {
+                scope
+            }
             _ => self.open(by, true),
         };
         let place = self.structure.spawn(&mut self.tasks[by.0 as usize].place);
@@ -316,6 +325,7 @@ impl<S: Structure, T> Tasks<S, T> {
         let scope = self.scope(scope);
         scope.alive += 1;
         scope.unjoined += 1;
+        scope.threads += u32::from(matches!(actor, Actor::Thread(_)));
         scope.children.push(child);
         self.counts.spawned += 1;
         self.counts.most_live = self.counts.most_live.max(self.live as u64);
@@ -334,6 +344,7 @@ impl<S: Structure, T> Tasks<S, T> {
             left_open: false,
             alive: 0,
             unjoined: 0,
+            threads: 0,
             children: Vec::new(),
             waited: 0,
             inherited: Vec::new(),
@@ -446,7 +457,10 @@ impl<S: Structure, T> Tasks<S, T> {
     pub fn wait(&mut self, by: Slot) -> Result<Effect, Fault> {
         let scopes = self.task(by).scopes.clone();
         for scope in &scopes {
-            let running = |child: &&Slot| self.tasks[child.0 as usize].life != Life::Ended;
+            let running = |child: &&Slot| {
+                let child = &self.tasks[child.0 as usize];
+                child.life != Life::Ended && matches!(child.actor, Actor::Task(_))
+            };
             let scope = &self.scopes[scope.0 as usize];
             if let Some(child) = scope.children[scope.waited..].iter().find(running) {
                 return Err(Fault::WaitTooEarly { waiting: self.actor(by), running: self.actor(*child) });
@@ -460,7 +474,7 @@ impl<S: Structure, T> Tasks<S, T> {
             self.structure.advance(&mut self.tasks[by.0 as usize].place);
             return Ok(Effect::NewStep);
         }
-        if self.scope(*innermost).escaped {
+        if self.scope(*innermost).escaped || self.scope(*innermost).threads > 0 {
             self.learn_children(by, *innermost);
             let task = &mut self.tasks[by.0 as usize];
             self.structure.advance(&mut task.place);
@@ -475,7 +489,7 @@ impl<S: Structure, T> Tasks<S, T> {
         let children = scope.children[scope.waited..].to_vec();
         scope.waited = scope.children.len();
         for child in children {
-            if !self.task(child).joined {
+            if !self.task(child).joined && matches!(self.actor(child), Actor::Task(_)) {
                 self.learn_end(by, child);
             }
         }
@@ -494,7 +508,10 @@ impl<S: Structure, T> Tasks<S, T> {
         }
         let own_home = self.tasks[finished.0 as usize].home;
         if own_home != NO_SCOPE {
-            self.scope(own_home).unjoined -= 1;
+            let is_thread = matches!(self.actor(finished), Actor::Thread(_));
+            let own_home = self.scope(own_home);
+            own_home.unjoined -= 1;
+            own_home.threads -= u32::from(is_thread);
         }
         self.learn(by, &known);
         self.tasks[by.0 as usize].known.learn_step(&self.structure, step);

@@ -52,6 +52,8 @@ pub(super) struct Record {
     /// Tasks that must have ended before it starts.
     pub(super) after: Vec<u32>,
     pub(super) operations: Vec<Operation>,
+    /// How many releases stand at its end that were made up since an incomplete trace did not tell them.
+    pub(super) made_up: u32,
     /// How many locks it held when the window began.
     pub(super) held_before: u32,
     held: Held,
@@ -73,6 +75,7 @@ impl Record {
             spawned_at,
             after: Vec::new(),
             operations: Vec::new(),
+            made_up: 0,
             held_before: 0,
             held: Rc::new([]),
             scopes: Vec::new(),
@@ -188,6 +191,7 @@ impl Recording {
         let needs = (first, self.needs.len() as u32);
         let record = &mut self.actors[actor as usize];
         let held = record.held.len() as u32;
+        record.made_up = 0;
         record.operations.push(Operation { step: *step, effect, other, held, needs });
         Place { actor, index: record.operations.len() as u32 - 1 }
     }
@@ -280,7 +284,9 @@ impl Recording {
         let lost: Vec<_> = self.holders[number as usize].iter().filter(excluded).copied().collect();
         for (holder, mode) in lost {
             let release = RawStep { moment: at.moment, op: Op::Release { lock, mode } };
+            let made_up = self.actors[holder as usize].made_up + 1;
             self.change(holder, &release, Effect::Release(number, mode));
+            self.actors[holder as usize].made_up = made_up;
         }
         self.change(actor, at, Effect::Acquire(number, mode));
     }
@@ -307,7 +313,8 @@ impl Recording {
         let number = self.actors.len() as u32;
         let place = self.push(parent, at, Effect::Nothing, number, &[]);
         self.add(Record::new(child, Some(parent), at.moment, Some(place)));
-        self.actors[parent as usize].scope().push((number, true));
+        // A wait is for tasks; threads are joined one by one.
+        self.actors[parent as usize].scope().push((number, matches!(child, Actor::Task(_))));
     }
 
     /// The descendants whose end a task that has ended does not imply.

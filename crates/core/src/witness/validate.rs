@@ -4,6 +4,7 @@
 use super::recording::{Place, Recording};
 use super::search::{Goal, Run};
 use crate::event::{LockId, LockMode, Op};
+use crate::tasks::Actor;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Who signals a token (true) or a condition, when, in the observed order.
@@ -45,7 +46,8 @@ impl Simulation {
     fn has_ended(&self, recording: &Recording, actor: u32) -> bool {
         let record = &recording.actors[actor as usize];
         let there = record.spawned_at.is_none() || self.spawned.contains(&actor);
-        there && self.done(actor) as usize == record.operations.len()
+        // What was made up behind its end need not have happened when others have waited for it.
+        there && (self.done(actor) + record.made_up) as usize >= record.operations.len()
     }
 
     fn children(&self, actor: u32) -> &[u32] {
@@ -138,7 +140,11 @@ impl<'r> Validator<'r> {
                     })
                 }),
                 Op::TaskWait => {
-                    run.children(place.actor).iter().all(|child| run.has_ended(self.recording, *child))
+                    let is_task = |child: &&u32| {
+                        matches!(self.recording.actors[**child as usize].actor, Actor::Task(_))
+                    };
+                    let mut children = run.children(place.actor).iter().filter(is_task);
+                    children.all(|child| run.has_ended(self.recording, *child))
                 }
                 Op::FinishEnd => {
                     let first = run.scopes.get(&place.actor).and_then(|scopes| scopes.last());

@@ -1,4 +1,4 @@
-//! The analyses against their definitions, and on the traces of `testdata/traces`.
+//! The analyses against their definitions, and on the traces of `testdata/traces` and `testdata/task_traces`.
 
 mod aerodrome;
 mod atomizer;
@@ -7,4 +7,6 @@ mod fasttrack;
 mod lenient;
 mod suite;
 mod support;
+mod task_faults;
+mod task_suite;
 mod velodrome;

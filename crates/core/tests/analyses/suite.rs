@@ -27,18 +27,22 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 
-struct Case {
-    name: String,
-    text: String,
-    expected: BTreeMap<String, String>,
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) expected: BTreeMap<String, String>,
 }
 
 fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces");
+    cases_in("traces")
+}
+
+pub(crate) fn cases_in(folder: &str) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder);
     let mut cases: Vec<Case> = std::fs::read_dir(&folder)
-        .expect("testdata/traces is there")
+        .expect("the folder of traces is there")
         .map(|entry| {
-            let path = entry.expect("an entry of testdata/traces").path();
+            let path = entry.expect("an entry of the folder of traces").path();
             let text = std::fs::read_to_string(&path).expect("a readable trace");
             let expected = text
                 .lines()
@@ -53,7 +57,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn events(source: &mut dyn Source) -> Vec<(u64, Event)> {
+pub(crate) fn events(source: &mut dyn Source) -> Vec<(u64, Event)> {
     let mut batch = Batch::new();
     let mut events = Vec::new();
     while source.fill(&mut batch).expect("a readable trace") {
@@ -96,7 +100,7 @@ fn expected<'a>(case: &'a Case, analysis: &str) -> &'a str {
     case.expected.get(analysis).unwrap_or_else(|| panic!("{}: no expectation for {analysis}", case.name))
 }
 
-fn text(case: &Case) -> std_format::Reader<&[u8]> {
+pub(crate) fn text(case: &Case) -> std_format::Reader<&[u8]> {
     std_format::Reader::new(case.text.as_bytes())
 }
 
@@ -174,7 +178,7 @@ fn the_oracle_says_what_each_trace_expects() {
 
 #[test]
 fn the_formats_carry_all_that_an_analysis_needs() {
-    for case in cases() {
+    for case in cases().into_iter().chain(cases_in("task_traces")) {
         let mut source = text(&case);
         let mut batch = Batch::new();
         let mut writer = native::Writer::new(Vec::new()).unwrap();

@@ -7,4 +7,5 @@ mod memory;
 mod naive;
 mod observed;
 mod oracle;
+mod robust;
 mod support;

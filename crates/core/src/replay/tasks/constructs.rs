@@ -1,6 +1,6 @@
 //! Task constructs, and what else is rarer than accesses and locks.
 
-use super::{TaskData, TaskReplay};
+use super::{TaskData, TaskReplay, ThreadData};
 use crate::analysis::tasks::TaskAnalysis;
 use crate::clock::MAX_THREADS;
 use crate::event::{Event, Op, StackId, TaskId};
@@ -48,10 +48,14 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 self.constructed(position, event, task, effect)
             }
             Op::Join { child } => {
-                if let Some(data) = self.threads.get_mut(child.index()) {
-                    data.ended = true;
-                }
                 let effect = self.tasks.join(task, Actor::Thread(child));
+                if effect.is_ok() {
+                    // One that was forked and did nothing is not among the threads yet, and must not come any more.
+                    if self.threads.len() <= child.index() {
+                        self.threads.resize_with(child.index() + 1, ThreadData::default);
+                    }
+                    self.threads[child.index()].ended = true;
+                }
                 self.constructed(position, event, task, effect)
             }
             Op::FinishBegin => {

@@ -4,3 +4,4 @@ pub(crate) mod locking;
 pub(crate) mod oracle;
 pub(crate) mod races;
 pub(crate) mod random;
+pub(crate) mod schedules;

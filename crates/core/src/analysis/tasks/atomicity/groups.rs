@@ -90,7 +90,7 @@ impl Groups {
     /// The member to which an access belongs, and its group.
     fn member(&self, part: Part) -> Option<(u64, GroupId)> {
         let (first, (size, group)) = self.members.range(..=part.addr.0).next_back()?;
-        (part.addr.0 < first + u64::from(*size)).then_some((*first, *group))
+        (part.addr.0 - first < u64::from(*size)).then_some((*first, *group))
     }
 
     /// Shows all remembered steps, so that they can be replaced.
