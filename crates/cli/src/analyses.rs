@@ -1,25 +1,39 @@
 //! Which analyses run: the one place where a name becomes an algorithm.
 //!
 //! Each analysis, and each combination of up to three, is compiled into a driver of its own, so that nothing is looked up
-//! while events pass. More than three run as several such drivers over the same batches of one pass.
+//! while events pass. More than three run as several such drivers over the same batches of one pass. Analyses of tasks
+//! have a driver each.
 
-use crate::options::{Algorithm, AnalysisName, Options};
+use crate::options::{Algorithm, AnalysisName, Check, Options, StructureName, Switch};
 use keirin_core::analysis::aerodrome::AeroDrome;
 use keirin_core::analysis::atomizer::Atomizer;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::eraser::Eraser;
 use keirin_core::analysis::fasttrack::FastTrack;
+use keirin_core::analysis::tasks::all_sets::AllSets;
+use keirin_core::analysis::tasks::atomicity::published::Published;
+use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
+use keirin_core::analysis::tasks::ptracer::PtRacer;
+use keirin_core::analysis::tasks::published_ptracer::PublishedPtRacer;
+use keirin_core::analysis::tasks::spd3::Spd3;
+use keirin_core::analysis::tasks::{Flagged, TaskAnalysis};
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::graph::{Graph, GraphOptions};
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::replay::Checker;
+use keirin_core::replay::tasks::{TaskChecker, TaskOptions};
+use keirin_core::sptree::Structure;
+use keirin_core::sptree::labels::Labels;
+use keirin_core::sptree::ranks::Ranks;
+use keirin_core::sptree::tree::Tree;
+use keirin_core::witness::{Examination, Examine};
 
 /// How many analyses share a driver. Every combination costs time to compile.
 const AT_ONCE: usize = 3;
 
 /// The checkers for the analyses that were asked for.
 pub(crate) fn checkers(names: &[AnalysisName], options: &Options) -> Vec<Box<dyn Checker>> {
-    let mut names = names.to_vec();
+    let (tasks, mut names): (Vec<_>, Vec<_>) = names.iter().partition(|name| name.is_of_tasks());
     names.sort_unstable();
     let mut checkers: Vec<Box<dyn Checker>> = Vec::new();
     if options.algorithm == Algorithm::Published && names.contains(&AnalysisName::Velodrome) {
@@ -28,7 +42,77 @@ pub(crate) fn checkers(names: &[AnalysisName], options: &Options) -> Vec<Box<dyn
         checkers.push(Box::new(Velodrome::new(Graph::new(graph))));
     }
     checkers.extend(names.chunks(AT_ONCE).map(checker));
+    checkers.extend(tasks.iter().map(|name| match options.structure {
+        StructureName::Ranks => task_checker::<Ranks>(*name, options),
+        StructureName::Labels => task_checker::<Labels>(*name, options),
+        StructureName::Tree => task_checker::<Tree>(*name, options),
+    }));
     checkers
+}
+
+/// What the options say about the driver of tasks.
+fn task_options(options: &Options) -> TaskOptions {
+    TaskOptions {
+        access_cache: !options.no_access_cache,
+        verdict_cache: match options.verdict_cache {
+            Some(switch) => switch == Switch::On,
+            // Only a walk up the tree costs more than looking the answer up.
+            None => options.structure == StructureName::Tree,
+        },
+        count: options.stats,
+    }
+}
+
+/// Which regions must be whole.
+fn modes(options: &Options) -> Modes {
+    let has = |check| options.check.0.contains(&check);
+    Modes {
+        blocks: has(Check::Annotated) || has(Check::Functions),
+        steps: has(Check::Steps),
+        gaps: has(Check::Gaps),
+    }
+}
+
+/// The checker that looks into what analyses of tasks have flagged: does some schedule show it?
+pub(crate) fn examination(flagged: &Flagged, options: &Options) -> Box<dyn Checker> {
+    let names = &options.analysis.0;
+    let races = [AnalysisName::Spd3, AnalysisName::PtRacer, AnalysisName::AllSets];
+    let atomicity = names.contains(&AnalysisName::TaskAtomicity);
+    let published = options.algorithm == Algorithm::Published;
+    let modes = modes(options);
+    let examine = Examine {
+        races: names.iter().any(|name| races.contains(name)),
+        blocks: atomicity && !published && modes.blocks,
+        steps: atomicity && (published || modes.steps),
+        gaps: atomicity && !published && modes.gaps,
+        groups: atomicity && !published,
+    };
+    Box::new(TaskChecker::<_, Ranks>::new(
+        Examination::new(flagged, examine),
+        "examination",
+        TaskOptions { access_cache: !options.no_access_cache, ..TaskOptions::default() },
+    ))
+}
+
+/// Makes a checker of one analysis of tasks.
+fn task_checker<S: Structure + 'static>(name: AnalysisName, options: &Options) -> Box<dyn Checker> {
+    fn boxed<S: Structure + 'static>(
+        analysis: impl TaskAnalysis + 'static,
+        name: AnalysisName,
+        options: &Options,
+    ) -> Box<dyn Checker> {
+        Box::new(TaskChecker::<_, S>::new(analysis, name.text(), task_options(options)))
+    }
+    let published = options.algorithm == Algorithm::Published;
+    match name {
+        AnalysisName::Spd3 => boxed::<S>(Spd3, name, options),
+        AnalysisName::PtRacer if published => boxed::<S>(PublishedPtRacer, name, options),
+        AnalysisName::PtRacer => boxed::<S>(PtRacer, name, options),
+        AnalysisName::AllSets => boxed::<S>(AllSets, name, options),
+        AnalysisName::TaskAtomicity if published => boxed::<S>(Published, name, options),
+        AnalysisName::TaskAtomicity => boxed::<S>(TaskAtomicity::new(modes(options)), name, options),
+        _ => Box::new(Empty),
+    }
 }
 
 /// Makes one value of several analyses: pairs of pairs.

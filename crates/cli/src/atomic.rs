@@ -4,7 +4,7 @@ use crate::input::read_small;
 use crate::options::Options;
 use anyhow::{Result, anyhow};
 use keirin_core::event::RegionId;
-use keirin_core::finding::{Evidence, RawFinding};
+use keirin_core::finding::{Doubt, Evidence, RawFinding, Verdict, Whole};
 use keirin_core::select::{AtomicRule, Block, IgnoreRule, Selection};
 use keirin_core::trace::{NameKind, Place, Tables};
 use regex::Regex;
@@ -139,13 +139,21 @@ impl Blocks {
             self.refuted.entry(tables.region_name(*region)).or_default();
         }
         for finding in findings {
-            let refuted = match &finding.evidence {
-                Evidence::Cycle(cycle) => &cycle.refuted,
-                Evidence::Reduction(reduction) => &reduction.blocks,
+            // What no schedule shows refutes nothing.
+            if finding.verdict == Verdict::Suspected(Doubt::LocksForbid) {
+                continue;
+            }
+            let refuted: Vec<RegionId> = match &finding.evidence {
+                Evidence::Cycle(cycle) => cycle.refuted.iter().map(|block| block.region).collect(),
+                Evidence::Reduction(reduction) => reduction.blocks.iter().map(|block| block.region).collect(),
+                Evidence::Torn(torn) => match torn.whole {
+                    Whole::Block(region) => vec![region],
+                    Whole::Step | Whole::Holds(_) => continue,
+                },
                 Evidence::Race(_) | Evidence::Locking(_) => continue,
             };
-            for block in refuted {
-                self.refuted.insert(tables.region_name(block.region), true);
+            for region in refuted {
+                self.refuted.insert(tables.region_name(region), true);
             }
         }
     }

@@ -12,8 +12,10 @@ mod options;
 mod output;
 mod progress;
 mod report;
+mod running;
 mod sources;
 mod suppress;
+mod witnesses;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cmd::Exit;
@@ -77,7 +79,8 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
         Some(("gen", matches)) => cmd::generate::run(&options::load(Table::Generate, matches)?),
         Some(("stats", matches)) => cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?),
         Some(("explain", matches)) => {
-            cmd::explain::run(matches.get_one::<String>("rule").map(String::as_str))
+            let name = matches.get_one::<String>("rule").map(String::as_str);
+            cmd::explain::run(name, || options::load(Table::Explain, matches))
         }
         Some(("completions", matches)) => match matches.get_one("shell") {
             Some(shell) => cmd::completions::run(command_line(), *shell),
@@ -123,9 +126,12 @@ fn command_line() -> Command {
                 .arg(traces("Traces to count; - is standard input")),
         )
         .subcommand(
-            Command::new("explain")
-                .about("Explains a kind of finding: what it means, an example, how to fix it")
-                .arg(Arg::new("rule").value_name("RULE").help("Name of the rule; without it all are listed")),
+            with_options(Command::new("explain"), Table::Explain)
+                .about("Explains a kind of finding, or shows the schedule of one finding step by step")
+                .arg(Arg::new("rule").value_name("FINDING").help(
+                    "Name of a rule; or a file of --witnesses; or, with --witnesses, the start of a fingerprint. \
+                     Without it all rules are listed",
+                )),
         )
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(

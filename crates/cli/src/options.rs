@@ -8,7 +8,10 @@ mod sources;
 mod values;
 
 pub(crate) use sources::load;
-pub(crate) use values::{Algorithm, Analyses, AnalysisName, ColorChoice, Format, TraceFormat, When};
+pub(crate) use values::{
+    Algorithm, Analyses, AnalysisName, Check, Checks, ColorChoice, Format, StructureName, Switch,
+    TraceFormat, When,
+};
 
 use crate::atomic::Rule;
 use keirin_core::generate::{Discipline, Family};
@@ -24,6 +27,7 @@ pub(crate) enum Command {
     Convert,
     Generate,
     Stats,
+    Explain,
 }
 
 /// One row of the table.
@@ -92,9 +96,21 @@ macro_rules! options {
 
 options! {
     "analysis" analysis: Analyses = "velodrome", "NAMES", [Check],
-        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty";
+        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity";
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare";
+    "check" check: Checks = "annotated,gaps", "LIST", [Check],
+        "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
+    "structure" structure: StructureName = "ranks", "NAME", [Check],
+        "Analyses of tasks: how to tell what may run in parallel, `ranks`, `labels` or `tree`, to compare";
+    "no-access-cache" no_access_cache: bool = "", "", [Check],
+        "Analyses of tasks: look at every access, even if the same step has done the same before";
+    "verdict-cache" verdict_cache: Option<Switch> = "", "WHEN", [Check],
+        "Analyses of tasks: remember how steps stand to each other, `on` or `off`; by default on for --structure tree";
+    "no-witness" no_witness: bool = "", "", [Check],
+        "Analyses of tasks: do not look for schedules that show the findings, which then stay suspected";
+    "witnesses" witnesses: Option<PathBuf> = "", "DIR", [Check Explain],
+        "Folder for the schedules that show findings, one file each; `keirin explain` reads them";
     "no-merge" no_merge: bool = "", "", [Check],
         "Published Velodrome: give every operation outside regions a node of its own";
     "no-gc" no_gc: bool = "", "", [Check],
@@ -129,7 +145,7 @@ options! {
         "Write the findings as a baseline for later runs";
     "suggest-suppressions" suggest_suppressions: bool = "", "", [Check],
         "Print an entry for the suppression file after each finding that is reported";
-    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check],
+    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check Explain],
         "Look for source files here as well; may be given several times";
     "stats" stats: bool = "", "", [Check],
         "Print figures about the work of the analyses";
@@ -203,6 +219,7 @@ mod tests {
             Command::Convert => "convert",
             Command::Generate => "gen",
             Command::Stats => "stats",
+            Command::Explain => "explain",
         }
     }
 

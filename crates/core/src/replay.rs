@@ -44,7 +44,7 @@ pub struct Counts {
     pub locks: u64,
     /// Acquires and releases of locks that the thread held anyway; the analyses do not see them.
     pub reentrant: u64,
-    /// Tasks that were spawned, if the analysis is one of tasks.
+    /// Tasks that were spawned.
     pub tasks: u64,
     /// Events that the analysis does not use: tasks, branches, loops, annotations of other analyses.
     pub unused: u64,
@@ -482,6 +482,7 @@ impl<'a, A: Analysis> Replay<'a, A> {
                 Ok(())
             }
             _ => {
+                self.counts.tasks += u64::from(matches!(at.op, Op::Spawn { .. }));
                 self.counts.unused += 1;
                 Ok(())
             }

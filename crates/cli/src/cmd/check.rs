@@ -1,22 +1,19 @@
 //! `keirin check`: runs analyses on traces and reports what they find.
 
 use super::Exit;
-use crate::analyses::checkers;
 use crate::atomic::{Blocks, Looking};
 use crate::baseline::{Baseline, absent_note};
 use crate::input::{self, Input};
-use crate::options::{Algorithm, AnalysisName, ColorChoice, Format, Options};
+use crate::options::{Algorithm, AnalysisName, Check, ColorChoice, Format, Options};
 use crate::output::{Output, tolerate_closed};
-use crate::progress::{Progress, Unit};
 use crate::report::resolve::{Names, merge, resolve};
 use crate::report::{Finding, Report, Watched, arrange, cap_per_site, dot, json, sarif, terminal};
+use crate::running::run_all;
 use crate::sources::Sources;
 use crate::suppress::{Suppressions, suggestion, today};
+use crate::witnesses;
 use anyhow::{Context, Result, bail};
-use keirin_core::analysis::Statistic;
 use keirin_core::finding::Findings;
-use keirin_core::replay::{Outcome, ReplayOptions, replay_passes};
-use keirin_core::select::{LeftOut, Select};
 use keirin_core::trace::TraceError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,6 +27,10 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let filters = Filters::load(options)?;
     let looking = Looking::load(options)?;
     check_specification(options)?;
+    check_task_options(options)?;
+    if let Some(folder) = &options.witnesses {
+        witnesses::prepare(folder)?;
+    }
     Output::check(options.output.as_deref())?;
     Output::check(options.write_baseline.as_deref())?;
     let folder = std::env::current_dir().unwrap_or_default();
@@ -38,7 +39,8 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let mut findings = Vec::new();
     let mut failures = Vec::new();
     let mut blocks = Blocks::default();
-    let rereads = options.analysis.0.contains(&AnalysisName::Aerodrome);
+    let rereads = |name: &AnalysisName| *name == AnalysisName::Aerodrome || name.is_of_tasks();
+    let rereads = options.analysis.0.iter().any(rereads);
     for name in names {
         let checked = input::open(name, options.lenient, rereads)
             .and_then(|input| check_one(input, options, &looking, &sources, &mut watched, &mut blocks));
@@ -70,7 +72,7 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
                 }
             }
         }
-        finish(merge(findings), watched, &options, &filters)?
+        finish(merge(findings, u64::saturating_add), watched, &options, &filters)?
     } else {
         Exit::Clean
     };
@@ -82,15 +84,49 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
 
 /// Refuses a specification that could not be written, or would mean nothing, before the work.
 fn check_specification(options: &Options) -> Result<()> {
-    use AnalysisName::{Aerodrome, Atomizer, Velodrome};
-    let judges = [Velodrome, Aerodrome, Atomizer];
+    use AnalysisName::{Aerodrome, Atomizer, TaskAtomicity, Velodrome};
+    let judges = [Velodrome, Aerodrome, Atomizer, TaskAtomicity];
     if options.write_atomic_spec.is_some() && !options.analysis.0.iter().any(|name| judges.contains(name)) {
         bail!(
-            "--write-atomic-spec needs an analysis that can refute blocks: velodrome, aerodrome or atomizer; \
+            "--write-atomic-spec needs an analysis that can refute blocks: velodrome, aerodrome, atomizer or \
+             task-atomicity; \
              without one all blocks would count as good"
         );
     }
     Output::check(options.write_atomic_spec.as_deref())
+}
+
+/// Refuses options that would have no effect, or not the one that was meant.
+fn check_task_options(options: &Options) -> Result<()> {
+    let names = &options.analysis.0;
+    let default = Options::default();
+    if !names.iter().any(|name| name.is_of_tasks()) {
+        let given = [
+            (options.structure != default.structure, "structure"),
+            (options.no_access_cache, "no-access-cache"),
+            (options.verdict_cache.is_some(), "verdict-cache"),
+            (options.no_witness, "no-witness"),
+        ];
+        if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
+            bail!(
+                "--{option} belongs to the analyses of tasks: add --analysis spd3, ptracer, all-sets or \
+                 task-atomicity"
+            );
+        }
+    }
+    if options.check != default.check {
+        if !names.contains(&AnalysisName::TaskAtomicity) {
+            bail!("--check says what task-atomicity looks at: add --analysis task-atomicity");
+        }
+        if options.algorithm == Algorithm::Published && options.check.0 != [Check::Steps] {
+            bail!("the published task-atomicity knows no regions but steps: --check steps, or nothing");
+        }
+    }
+    let rules = !options.atomic.is_empty() || !options.atomic_file.is_empty();
+    if options.check.0.contains(&Check::Functions) && !rules {
+        bail!("--check functions needs to know which: add --atomic functions, or --atomic +REGEX");
+    }
+    Ok(())
 }
 
 /// Runs the analyses on one trace and adds to what was watched.
@@ -102,20 +138,8 @@ pub(crate) fn check_one(
     watched: &mut Watched,
     blocks: &mut Blocks,
 ) -> Result<Vec<Finding>> {
-    let names = &options.analysis.0;
-    let mut ran = run_analyses(&mut input, names, options, looking)?;
-    if ran.wants_blame && !names.contains(&AnalysisName::Velodrome) {
-        // AeroDrome says that there is something; Velodrome says what.
-        input.rewind(options.lenient)?;
-        let again = run_analyses(&mut input, &[AnalysisName::Velodrome], options, looking)?;
-        ran.outcomes.extend(again.outcomes);
-        ran.statistics.extend(again.statistics);
-        // AeroDrome may have stopped early; Velodrome has seen everything.
-        ran.left_out = again.left_out;
-    }
-    let Some(outcome) = ran.outcomes.iter().max_by_key(|outcome| outcome.counts.events) else {
-        bail!("there is no analysis to run")
-    };
+    let ran = run_all(&mut input, options, looking)?;
+    let Some(outcome) = ran.longest() else { bail!("there is no analysis to run") };
     // Begins and ends of functions are made up, and accesses left out; the reader wants to know how long the run was.
     let events = if ran.selected { ran.left_out.events } else { outcome.counts.events };
     if events == 0 {
@@ -129,19 +153,19 @@ pub(crate) fn check_one(
     }
     watched.inputs.push(input.name.clone());
     let published = |name: &AnalysisName| {
-        let published = options.algorithm == Algorithm::Published && *name == AnalysisName::Velodrome;
+        let published = options.algorithm == Algorithm::Published && name.has_published();
         if published { " (published)" } else { "" }
     };
     watched.analyses =
         options.analysis.0.iter().map(|name| format!("{}{}", name.text(), published(name))).collect();
     watched.events += events;
     watched.threads += outcome.counts.threads;
-    watched.notes.extend(notes(&input, outcome, ran.left_out));
+    watched.notes.extend(ran.notes(&input));
     if options.stats {
-        tell_statistics(&input.name, outcome, &ran.statistics);
+        ran.tell_statistics(&input.name);
     }
     let mut findings = Vec::new();
-    for outcome in &ran.outcomes {
+    for outcome in ran.outcomes() {
         if outcome.dropped > 0 {
             blocks.note_incomplete();
             watched.notes.push(format!(
@@ -153,90 +177,11 @@ pub(crate) fn check_one(
         }
         let tables = input.source.tables();
         blocks.add(&outcome.regions, &outcome.findings, tables);
-        let names = Names { tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
+        let names =
+            Names { trace: &input.name, tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
         findings.extend(resolve(&outcome.findings, names));
     }
-    Ok(findings)
-}
-
-/// What the analyses said about one trace.
-struct Ran {
-    outcomes: Vec<Outcome>,
-    statistics: Vec<Statistic>,
-    /// Something was left out or made up on the way from the trace to the analyses.
-    selected: bool,
-    left_out: LeftOut,
-    wants_blame: bool,
-}
-
-/// Runs analyses over the trace, in one pass.
-fn run_analyses(
-    input: &mut Input,
-    names: &[AnalysisName],
-    options: &Options,
-    looking: &Looking,
-) -> Result<Ran> {
-    let mut progress = Progress::new(options.progress, "checking", input.bytes, Unit::Bytes);
-    let checkers = checkers(names, options);
-    let replay_options = ReplayOptions { lenient: options.lenient, ..ReplayOptions::default() };
-    let mut passes: Vec<_> = checkers.iter().map(|checker| checker.start(replay_options)).collect();
-    let selection = looking.selection();
-    let mut left_out = LeftOut::default();
-    let selected = !selection.is_everything();
-    let replayed = if selected {
-        let mut select = Select::new(&mut *input.source, selection);
-        let replayed = replay_passes(&mut select, &mut passes, |consumed| progress.at(consumed));
-        left_out = select.left_out();
-        replayed
-    } else {
-        replay_passes(&mut *input.source, &mut passes, |consumed| progress.at(consumed))
-    };
-    replayed.with_context(|| input.name.clone())?;
-    Ok(Ran {
-        outcomes: passes.into_iter().map(|pass| pass.finish()).collect(),
-        statistics: checkers.iter().flat_map(|checker| checker.statistics()).collect(),
-        wants_blame: checkers.iter().any(|checker| checker.wants_blame()),
-        selected,
-        left_out,
-    })
-}
-
-fn tell_statistics(name: &str, outcome: &Outcome, statistics: &[Statistic]) {
-    let counts = &outcome.counts;
-    crate::tell(&format!(
-        "{name}: {} events, {} accesses, {} threads, {} locks, {} re-entrant lock operations",
-        counts.events, counts.accesses, counts.threads, counts.locks, counts.reentrant
-    ));
-    for Statistic { analysis, name: what, value } in statistics {
-        crate::tell(&format!("{name}: {analysis}: {what}: {value}"));
-    }
-}
-
-/// What the reader of the report should know about the trace.
-fn notes(input: &Input, outcome: &Outcome, left_out: LeftOut) -> Vec<String> {
-    let mut notes = Vec::new();
-    let filtered = [
-        (left_out.thread_local, "accesses of data of one thread so far"),
-        (left_out.read_only, "reads of data that is not written any more"),
-        (left_out.ignored, "accesses at ignored places"),
-    ];
-    for (count, what) in filtered.iter().filter(|(count, _)| *count > 0) {
-        notes.push(format!("{}: left out {count} {what}; findings may be missing", input.name));
-    }
-    if let Some(loss) = input.source.loss() {
-        notes.push(format!("{}: {loss}", input.name));
-    }
-    for (kind, count) in outcome.repairs.iter() {
-        let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
-        notes.push(format!("{}: repaired: {kind}, {times}", input.name));
-    }
-    if outcome.counts.unused > 0 {
-        notes.push(format!(
-            "{}: {} events of tasks, branches, loops or groups were not used; the analyses look at threads",
-            input.name, outcome.counts.unused
-        ));
-    }
-    notes
+    Ok(merge(findings, u64::max))
 }
 
 /// What keeps findings out of the report.
@@ -295,6 +240,9 @@ pub(crate) fn finish(
     }
     if let Some(path) = &options.write_baseline {
         write_file(path, &Baseline::of(&findings).to_text())?;
+    }
+    if let Some(folder) = &options.witnesses {
+        witnesses::write(folder, &findings)?;
     }
     arrange(&mut findings);
     if options.max_per_site > 0 {

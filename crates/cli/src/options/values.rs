@@ -178,7 +178,34 @@ macro_rules! choice {
 choice!(
     /// An analysis by name.
     AnalysisName: Velodrome = "velodrome", Aerodrome = "aerodrome", FastTrack = "fasttrack", Eraser = "eraser",
-        Atomizer = "atomizer", Empty = "empty"
+        Atomizer = "atomizer", Empty = "empty", Spd3 = "spd3", PtRacer = "ptracer", AllSets = "all-sets",
+        TaskAtomicity = "task-atomicity"
+);
+
+impl AnalysisName {
+    /// True for those that look at tasks, and so at other schedules.
+    pub(crate) fn is_of_tasks(self) -> bool {
+        use AnalysisName::{AllSets, PtRacer, Spd3, TaskAtomicity};
+        matches!(self, Spd3 | PtRacer | AllSets | TaskAtomicity)
+    }
+
+    /// True for those of which there is a published algorithm beside ours.
+    pub(crate) fn has_published(self) -> bool {
+        matches!(self, AnalysisName::Velodrome | AnalysisName::PtRacer | AnalysisName::TaskAtomicity)
+    }
+}
+
+choice!(
+    /// What must be whole.
+    Check: Annotated = "annotated", Functions = "functions", Steps = "steps", Gaps = "gaps"
+);
+choice!(
+    /// Which structure tells what may run in parallel.
+    StructureName: Ranks = "ranks", Labels = "labels", Tree = "tree"
+);
+choice!(
+    /// Something that has a default of its own, or is on or off.
+    Switch: On = "on", Off = "off"
 );
 choice!(
     /// Whose algorithms.
@@ -201,6 +228,18 @@ choice!(
     TraceFormat: Std = "std", Ktrace = "ktrace"
 );
 
+/// The names of a list, each once, in the order given.
+fn names<T: PartialEq>(text: &str, from_name: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    let mut names = Vec::new();
+    for name in text.split(',') {
+        let name = from_name(name.trim())?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
 /// The analyses of a run, in the order given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Analyses(pub(crate) Vec<AnalysisName>);
@@ -211,14 +250,22 @@ impl Setting for Analyses {
     }
 
     fn assign(&mut self, text: &str) -> Result<(), String> {
-        let mut names = Vec::new();
-        for name in text.split(',') {
-            let name = AnalysisName::from_name(name.trim())?;
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        self.0 = names;
+        self.0 = names(text, AnalysisName::from_name)?;
+        Ok(())
+    }
+}
+
+/// All that must be whole.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Checks(pub(crate) Vec<Check>);
+
+impl Setting for Checks {
+    fn unset() -> Self {
+        Self(Vec::new())
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        self.0 = names(text, Check::from_name)?;
         Ok(())
     }
 }

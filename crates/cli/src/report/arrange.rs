@@ -1,8 +1,8 @@
 //! The order of the findings, and which of them need not be told because a surer one says the same.
 //!
-//! The surest come first: observed, then shown by another schedule, then suspected. Of equally sure ones data races come
-//! before atomicity violations, since a race is the smaller claim and often the cause, and both before what the locks
-//! make suspect; of one rule the first seen comes first.
+//! The surest come first: observed, then shown by another schedule, then suspected, and last what no schedule shows. Of equally sure ones data races come
+//! before atomicity violations, since a race is the smaller claim and often the cause, and both before gaps between holds
+//! of a lock and what the locks make suspect; of one rule the first seen comes first.
 //!
 //! Two analyses may see one mistake, one of them observing it and the other suspecting it from the locks. The reader
 //! wants to hear of it once, from the one that can show it. So a suspicion is folded into a surer finding if
@@ -12,18 +12,24 @@
 //! It stays in the report for machines, with the status `confirmed`, and the surer finding names it. A finding that is
 //! suppressed confirms nothing: a suppression should hide no more than what it matches.
 
-use super::model::{Finding, Status, Suspicion, Verdict};
+use super::model::{Doubt, Finding, Status, Suspicion, Verdict};
 use keirin_core::finding::Rule;
 
 /// The rules in the order in which equally sure findings are told.
-const ORDER: [Rule; 4] =
-    [Rule::DataRace, Rule::AtomicityViolation, Rule::InconsistentLocking, Rule::IrreducibleBlock];
+const ORDER: [Rule; 5] = [
+    Rule::DataRace,
+    Rule::AtomicityViolation,
+    Rule::LockGap,
+    Rule::InconsistentLocking,
+    Rule::IrreducibleBlock,
+];
 
 /// Orders the findings and folds suspicions into surer ones. To be done after each one's status is known, and before
 /// the cap per site, so that the cap leaves the surest.
 pub(crate) fn arrange(findings: &mut [Finding]) {
     let rank = |finding: &Finding| ORDER.iter().position(|rule| rule.name() == finding.rule);
-    findings.sort_by_key(|finding| (finding.verdict, rank(finding)));
+    let apparent = |finding: &Finding| finding.doubt == Some(Doubt::LocksForbid);
+    findings.sort_by_key(|finding| (finding.verdict, apparent(finding), rank(finding)));
     for index in 0..findings.len() {
         let suspicion = &findings[index];
         if suspicion.verdict != Verdict::Suspected || suspicion.status != Status::Reported {

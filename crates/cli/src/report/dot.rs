@@ -36,6 +36,8 @@ fn cluster(index: usize, finding: &Finding, out: &mut impl Write) -> io::Result<
             Line::Arrow => "",
             Line::DashedArrow => ", style=dashed",
             Line::Dashed => ", style=dashed, dir=none",
+            // It must not pull the leaves of the tree apart.
+            Line::Then => ", style=dashed, constraint=false",
         };
         let text = label(std::slice::from_ref(&edge.label));
         if edge.line == Line::Dashed {

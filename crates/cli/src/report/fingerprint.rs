@@ -10,7 +10,8 @@
 //!
 //! The steps that matter are, for a cycle, all; for a race, the two accesses, in the order of their fields, as the next
 //! run may see them the other way round; for inconsistent locking, none if the variable has a name (whatever its offset),
-//! else the accesses as for a race; for a block, the operation that commits it and the one that breaks it.
+//! else the accesses as for a race; for a block, the operation that commits it and the one that breaks it; for a torn
+//! region, all, in order; the label of its transaction is that of the block or function, or the name of the lock.
 //!
 //! No address, line, column, offset, thread or position goes in, so edits elsewhere in a file and another schedule
 //! leave it alone. It is printed as `v1-` and 16 hexadecimal digits; a change of the recipe gets a new prefix, so that

@@ -4,6 +4,7 @@
 //! [`arrange()`] orders them and folds doubles, [`cap_per_site`] leaves out repetitions, [`Report::new`] counts, and a
 //! renderer lays the result out. The renderers decide nothing; what a report says is all in [`model`].
 
+mod actors;
 mod arrange;
 pub(crate) mod dot;
 mod evidence;
@@ -11,9 +12,11 @@ pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod model;
 mod operation;
+mod picture;
 pub(crate) mod resolve;
 pub(crate) mod rules;
 pub(crate) mod sarif;
+mod schedule;
 mod snippet;
 pub(crate) mod terminal;
 pub(crate) mod text;
@@ -27,10 +30,11 @@ pub(crate) mod support;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use actors::source_line;
 pub(crate) use arrange::arrange;
 pub(crate) use model::{Finding, Report, Watched};
 
-use model::{Counts, Kind, Status, Summary, Tool, Verdict};
+use model::{Counts, Doubt, Kind, Status, Summary, Tool, Verdict};
 use std::collections::HashMap;
 use text::{counted, list};
 
@@ -44,6 +48,7 @@ impl Report {
             match finding.status {
                 Status::Reported => {
                     counts.reported += 1;
+                    counts.apparent += u64::from(is_apparent(finding));
                     count_kind(&mut kinds, finding);
                 }
                 Status::Confirmed { .. } => counts.confirmed += 1,
@@ -76,7 +81,8 @@ impl Report {
 
     /// Whether there is something that the exit code must tell.
     pub(crate) fn has_findings(&self) -> bool {
-        self.summary.counts.reported > 0
+        // What no schedule shows is told, but it is no reason to stop a build.
+        self.summary.counts.reported > self.summary.counts.apparent
     }
 
     /// The findings that are told to the user.
@@ -93,11 +99,18 @@ fn analyses_of(rule: &str, ran: &[String]) -> Vec<String> {
     ran.iter().filter(looks).cloned().collect()
 }
 
+/// True for a finding that no schedule shows.
+fn is_apparent(finding: &Finding) -> bool {
+    finding.doubt == Some(Doubt::LocksForbid)
+}
+
 fn count_kind(kinds: &mut Vec<Kind>, finding: &Finding) {
     let Finding { rule, verdict, .. } = *finding;
-    match kinds.iter_mut().find(|kind| kind.rule == rule && kind.verdict == verdict) {
+    let apparent = is_apparent(finding);
+    let same = |kind: &&mut Kind| (kind.rule, kind.verdict, kind.apparent) == (rule, verdict, apparent);
+    match kinds.iter_mut().find(same) {
         Some(kind) => kind.count += 1,
-        None => kinds.push(Kind { rule, verdict, count: 1 }),
+        None => kinds.push(Kind { rule, verdict, apparent, count: 1 }),
     }
 }
 
@@ -105,6 +118,7 @@ fn count_kind(kinds: &mut Vec<Kind>, finding: &Finding) {
 fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option<&str>) -> String {
     let found = match kinds {
         [] => "no findings".to_owned(),
+        [Kind { apparent: true, count, .. }] => counted(*count, "apparent finding"),
         [Kind { verdict: Verdict::Suspected, count, .. }] => counted(*count, "suspected finding"),
         _ => counted(counts.reported, "finding"),
     };
@@ -134,6 +148,7 @@ fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option
 fn told_kind(kind: &Kind) -> String {
     let noun = rules::by_name(kind.rule).map_or("finding", |rule| rules::text(rule).noun);
     match kind.verdict {
+        _ if kind.apparent => format!("{} that no schedule shows", counted(kind.count, noun)),
         Verdict::Observed => counted(kind.count, noun),
         Verdict::OtherSchedule => format!("{} in another schedule", counted(kind.count, noun)),
         Verdict::Suspected => counted(kind.count, &format!("suspected {noun}")),

@@ -3,7 +3,9 @@
 //! The JSON output is this model as it stands, so a change here that a reader could notice is a change of the schema
 //! (`docs/report.schema.json`) and needs a new version of it.
 
-use serde::Serialize;
+pub(crate) use super::picture::{Graph, GraphBox, GraphEdge, Line, Mark, Outline, Snippet};
+use super::text::quoted;
+use serde::{Deserialize, Serialize};
 
 /// Everything one run of keirin has to tell.
 #[derive(Clone, Debug, Serialize)]
@@ -74,8 +76,10 @@ pub(crate) struct Summary {
 /// How many findings there are of each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// Told to the user; these decide the exit code.
+    /// Told to the user; these, without the apparent ones, decide the exit code.
     pub(crate) reported: u64,
+    /// Of the reported ones those that are apparent only: no schedule shows them.
+    pub(crate) apparent: u64,
     /// Matched by an entry of the suppression file.
     pub(crate) suppressed: u64,
     /// Known from the baseline.
@@ -93,6 +97,8 @@ pub(crate) struct Kind {
     pub(crate) rule: &'static str,
     /// How sure they are.
     pub(crate) verdict: Verdict,
+    /// Whether they are apparent only: no schedule shows them.
+    pub(crate) apparent: bool,
     /// How many.
     pub(crate) count: u64,
 }
@@ -105,8 +111,40 @@ pub(crate) enum Verdict {
     Observed,
     /// Another schedule of the same run shows it.
     OtherSchedule,
-    /// A heuristic thinks so.
+    /// It may be so.
     Suspected,
+}
+
+/// Why a finding is no more than suspected, the strongest suspicion first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Doubt {
+    /// The search for a schedule was given up.
+    SearchGivenUp,
+    /// No schedule was looked for.
+    NotExamined,
+    /// The analysis is a heuristic.
+    Heuristic,
+    /// There is no schedule that shows it: the locks forbid it.
+    LocksForbid,
+}
+
+impl Doubt {
+    /// The doubt in words; a heuristic speaks for itself.
+    pub(crate) fn text(self, heuristic: &'static str) -> &'static str {
+        match self {
+            Doubt::Heuristic => heuristic,
+            Doubt::NotExamined => {
+                "suspected from tasks and locks; no schedule was looked for, and it was not observed"
+            }
+            Doubt::SearchGivenUp => {
+                "suspected: the search for a schedule that shows it was given up, and it was not observed"
+            }
+            Doubt::LocksForbid => {
+                "apparent only: no schedule of this run shows it, the locks seem to forbid it"
+            }
+        }
+    }
 }
 
 impl Verdict {
@@ -114,7 +152,9 @@ impl Verdict {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Verdict::Observed => "observed in this run",
-            Verdict::OtherSchedule => "shown by another schedule of this run",
+            Verdict::OtherSchedule => {
+                "in another schedule of the same run; a schedule that shows it was found and checked"
+            }
             Verdict::Suspected => "suspected, not observed",
         }
     }
@@ -168,6 +208,8 @@ pub(crate) struct Finding {
     pub(crate) rule: &'static str,
     /// How sure.
     pub(crate) verdict: Verdict,
+    /// Why it is no more than suspected.
+    pub(crate) doubt: Option<Doubt>,
     /// The verdict in words.
     pub(crate) verdict_text: &'static str,
     /// How loudly to tell it.
@@ -188,22 +230,29 @@ pub(crate) struct Finding {
     pub(crate) count: u64,
     /// The place to look at first.
     pub(crate) primary: Frame,
-    /// The threads that take part, in order of appearance.
+    /// The threads and tasks that take part, in order of appearance.
     pub(crate) threads: Vec<Thread>,
+    /// How the tasks that did the steps descend from each other.
+    pub(crate) lineage: Option<Lineage>,
     /// The operations in the order of the interleaving, numbered from 1.
     pub(crate) steps: Vec<Step>,
-    /// The kind of evidence: `cycle`, `race`, `locking` or `reduction`.
+    /// The kind of evidence: `cycle`, `race`, `locking`, `reduction` or `torn`.
     pub(crate) evidence: &'static str,
-    /// The memory that it is about, for a race or for locking.
+    /// What was to be whole, for a region that is torn.
+    pub(crate) whole: Option<Whole>,
+    /// The memory that it is about, for a race, for locking or for a torn region.
     pub(crate) location: Option<Location>,
-    /// The transactions of the cycle, the blamed one first; for a reduction, the block.
+    /// The transactions of the cycle, the blamed one first; for a reduction, the block; for a torn region, the region and
+    /// what comes between.
     pub(crate) transactions: Vec<Transaction>,
     /// What puts each transaction before the next.
     pub(crate) edges: Vec<Edge>,
     /// The blocks that the finding speaks against, outermost first.
     pub(crate) refuted: Vec<Block>,
-    /// The schedule that shows the finding, if it is not the watched one.
+    /// The operations worth showing of the schedule that shows the finding, if it is not the watched one.
     pub(crate) witness: Vec<Step>,
+    /// That schedule.
+    pub(crate) schedule: Option<Schedule>,
     /// The suspicions that this finding makes superfluous.
     pub(crate) confirms: Vec<Suspicion>,
     /// The finding as a picture. Not in the JSON, where everything it shows can be found elsewhere.
@@ -235,11 +284,101 @@ pub(crate) struct Location {
     pub(crate) named: bool,
 }
 
-/// A thread that takes part.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// A thread or a task that takes part.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Thread {
-    /// Its name, made up from its number if it has none.
+    /// Its name, made up from its number if it has none. That of a task says where it was spawned.
     pub(crate) name: String,
+    /// Whether it is a task.
+    pub(crate) task: bool,
+    /// Where it was spawned, if that is known.
+    pub(crate) spawned: Option<Frame>,
+}
+
+/// How the tasks of a finding descend from each other.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Lineage {
+    /// The nearest task from which all others descend.
+    pub(crate) common: Ancestor,
+    /// The ways down from it, one for each task that did something.
+    pub(crate) sides: Vec<Side>,
+}
+
+/// The way down to one task of a finding.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Side {
+    /// Numbers of the steps that the last task of the path did.
+    pub(crate) steps: Vec<usize>,
+    /// The tasks from below the common one; empty if the common one did the steps itself.
+    pub(crate) path: Vec<Ancestor>,
+}
+
+/// A task on the way to an operation.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Ancestor {
+    /// Its name, as in the list of threads.
+    pub(crate) name: String,
+    /// Where it was spawned, if that is known.
+    pub(crate) spawned: Option<Frame>,
+    /// Its name without the place where it was spawned.
+    #[serde(skip)]
+    pub(crate) short: String,
+    /// The line of the source that spawned it.
+    #[serde(skip)]
+    pub(crate) line: Option<String>,
+}
+
+impl Ancestor {
+    /// The task and where it was spawned, for a sentence.
+    pub(crate) fn told(&self) -> String {
+        let Some(Frame { function, place }) = &self.spawned else { return self.short.clone() };
+        let at = place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.text));
+        let within =
+            function.as_ref().map_or_else(String::new, |function| format!(" in {}", quoted(function)));
+        format!("{}, spawned{at}{within}", self.short)
+    }
+}
+
+/// What was to be whole: which of the ways to say so applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Whole {
+    /// A block that the program marks.
+    Block,
+    /// A function that a rule names.
+    Function,
+    /// What a task does between two task constructs.
+    Step,
+    /// Two holds of a lock, the first reading what the second writes.
+    Gap,
+}
+
+/// A schedule that shows a finding.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Schedule {
+    /// The trace whose operations it puts into another order.
+    pub(crate) trace: String,
+    /// What positions count: `line` or `event`.
+    pub(crate) unit: &'static str,
+    /// Everything up to this position happens as observed.
+    pub(crate) as_observed_until: u64,
+    /// What follows.
+    pub(crate) segments: Vec<Segment>,
+}
+
+/// Consecutive operations of one thread or task.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Segment {
+    /// Index of the thread.
+    pub(crate) thread: usize,
+    /// Position of the first operation in the trace.
+    pub(crate) first: u64,
+    /// Position of the last one.
+    pub(crate) last: u64,
+    /// How many operations of the thread that are.
+    pub(crate) operations: u64,
+    /// Numbers of those that are shown, in the list of the witness.
+    pub(crate) steps: Vec<usize>,
 }
 
 /// One operation.
@@ -286,7 +425,7 @@ pub(crate) enum Role {
 }
 
 /// A lock that is held.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct HeldLock {
     /// Its name, made up if it has none.
     pub(crate) lock: String,
@@ -326,7 +465,7 @@ pub(crate) struct Target {
 }
 
 /// A function and a place in it; either may be unknown.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Frame {
     /// The function.
     pub(crate) function: Option<String>,
@@ -335,7 +474,7 @@ pub(crate) struct Frame {
 }
 
 /// A place in the program.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Place {
     /// The place in words: `src/set.c:12:5`.
     pub(crate) text: String,
@@ -396,81 +535,4 @@ pub(crate) struct Block {
     pub(crate) stable: String,
     /// Where it begins.
     pub(crate) begin: Frame,
-}
-
-/// A finding as a picture of boxes and lines.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Graph {
-    /// The boxes.
-    pub(crate) boxes: Vec<GraphBox>,
-    /// The lines between them.
-    pub(crate) edges: Vec<GraphEdge>,
-}
-
-/// A box with some lines of text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct GraphBox {
-    /// The text.
-    pub(crate) lines: Vec<String>,
-    /// The outline.
-    pub(crate) outline: Outline,
-}
-
-/// How a box is outlined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outline {
-    /// Once.
-    Plain,
-    /// Twice: the finding speaks against it.
-    Double,
-    /// Dashed: it did not happen, but may.
-    Dashed,
-}
-
-/// A line between two boxes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct GraphEdge {
-    /// Index of the box where it starts.
-    pub(crate) from: usize,
-    /// Index of the box where it ends.
-    pub(crate) to: usize,
-    /// What to write beside it.
-    pub(crate) label: String,
-    /// How it is drawn.
-    pub(crate) line: Line,
-}
-
-/// How a line is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Line {
-    /// One comes before the other.
-    Arrow,
-    /// So does it here, against all the others.
-    DashedArrow,
-    /// Neither comes before the other.
-    Dashed,
-}
-
-/// Some consecutive lines of a source file, with the marks of the operations in them.
-#[derive(Clone, Debug)]
-pub(crate) struct Snippet {
-    /// The file.
-    pub(crate) file: String,
-    /// Number of the first line.
-    pub(crate) first_line: usize,
-    /// The lines, each ended by a line feed.
-    pub(crate) text: String,
-    /// The marks, in the order of the interleaving.
-    pub(crate) marks: Vec<Mark>,
-}
-
-/// A marked stretch of a snippet.
-#[derive(Clone, Debug)]
-pub(crate) struct Mark {
-    /// The marked bytes of the snippet's text.
-    pub(crate) span: std::ops::Range<usize>,
-    /// What to write beside it.
-    pub(crate) label: String,
-    /// Whether it belongs to the blamed transaction.
-    pub(crate) primary: bool,
 }

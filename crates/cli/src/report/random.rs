@@ -7,14 +7,15 @@ use super::text::is_dangerous;
 use super::{Report, Watched, arrange, cap_per_site, dot, json, sarif};
 use crate::sources::Sources;
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, FunctionId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
-    ThreadId,
+    AccessKind, Addr, AtomicKind, FunctionId, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId,
+    StackId, TaskId, ThreadId,
 };
 use keirin_core::finding::{
-    Cycle, Evidence, Locking, Moment, Race, RawEdge, RawFinding, RawStep, RawTransaction, Reduction, Refuted,
-    Verdict,
+    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Race, RawEdge, RawFinding, RawStep, RawTask,
+    RawTransaction, Reduction, Refuted, Segment, Torn, Verdict, Whole, Witness,
 };
 use keirin_core::stack::{Frame, Stacks};
+use keirin_core::tasks::Actor;
 use keirin_core::trace::{FileId, Location, Module, ModuleId, NameKind, Place, PositionUnit, Site, Tables};
 
 const PIECES: [&str; 20] = [
@@ -129,11 +130,51 @@ impl Random {
         }
     }
 
+    fn torn(&mut self) -> Torn {
+        Torn {
+            addr: Addr(self.below(64)),
+            size: self.below(9) as u32,
+            whole: match self.below(3) {
+                0 => Whole::Block(RegionId(self.id())),
+                1 => Whole::Step,
+                _ => Whole::Holds(LockId(self.id())),
+            },
+            group: (self.below(3) == 0).then(|| GroupId(self.id())),
+            inside: (0..self.below(4)).map(|_| self.index()).collect(),
+        }
+    }
+
+    fn actor(&mut self) -> Actor {
+        if self.below(3) == 0 { Actor::Thread(ThreadId(self.id())) } else { Actor::Task(TaskId(self.id())) }
+    }
+
+    fn task(&mut self) -> RawTask {
+        RawTask { actor: self.actor(), spawned: self.moment() }
+    }
+
+    fn lineage(&mut self) -> Lineage {
+        let path = |random: &mut Self| (0..random.below(12)).map(|_| random.task()).collect();
+        Lineage { common: self.task(), paths: (0..self.below(5)).map(|_| path(self)).collect() }
+    }
+
+    fn witness(&mut self) -> Witness {
+        let segment = |random: &mut Self| Segment {
+            actor: random.actor(),
+            first: random.below(100),
+            last: random.below(100),
+            operations: random.below(100),
+            shown: random.steps(),
+        };
+        let as_observed_until = self.below(3) * self.below(100);
+        Witness { as_observed_until, segments: (0..self.below(5)).map(|_| segment(self)).collect() }
+    }
+
     fn evidence(&mut self) -> Evidence {
-        match self.below(4) {
+        match self.below(5) {
             0 => Evidence::Cycle(self.cycle()),
             1 => Evidence::Race(Race { addr: Addr(self.below(64)), size: self.below(9) as u32 }),
             2 => Evidence::Locking(self.locking()),
+            3 => Evidence::Torn(self.torn()),
             _ => Evidence::Reduction(Reduction {
                 blocks: self.blocks(),
                 commit: self.index(),
@@ -146,15 +187,21 @@ impl Random {
         let evidence = self.evidence();
         let verdict = match self.below(3) {
             0 => Verdict::Observed,
-            1 => Verdict::OtherSchedule { witness: self.steps() },
-            _ => Verdict::Suspected,
+            1 => Verdict::OtherSchedule { witness: Box::new(self.witness()) },
+            _ => Verdict::Suspected(match self.below(4) {
+                0 => Doubt::Heuristic,
+                1 => Doubt::NotExamined,
+                2 => Doubt::LocksForbid,
+                _ => Doubt::SearchGivenUp,
+            }),
         };
         let mut steps = self.steps();
         // Most findings but cycles have one or two steps.
         if !matches!(evidence, Evidence::Cycle(_)) && self.below(4) > 0 {
             steps.truncate(1 + self.below(2) as usize);
         }
-        RawFinding { rule: rule_of(&evidence), verdict, steps, evidence, count: self.below(3) }
+        let lineage = (self.below(2) == 0).then(|| self.lineage());
+        RawFinding { rule: rule_of(&evidence), verdict, steps, evidence, lineage, count: self.below(3) }
     }
 
     fn tables(&mut self) -> Tables {
@@ -204,7 +251,13 @@ fn every_finding_makes_a_report() {
             sources.embed(file, &text);
         }
         let raw: Vec<_> = (0..random.below(4)).map(|_| random.finding()).collect();
-        let names = Names { tables: &tables, stacks: &stacks, unit: PositionUnit::Event, sources: &sources };
+        let names = Names {
+            trace: "a",
+            tables: &tables,
+            stacks: &stacks,
+            unit: PositionUnit::Event,
+            sources: &sources,
+        };
         let mut findings = resolve(&raw, names);
         snippets += findings.iter().map(|finding| finding.snippets.len()).sum::<usize>();
         arrange(&mut findings);

@@ -3,25 +3,33 @@
 //! Raw findings may come from a damaged or hostile trace. An id without a name gets a made-up one, and an index that
 //! points nowhere is left out; nothing here fails.
 
+use super::actors::{Threads, actor_of};
 use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
-use super::model::{Block, Finding, Frame, Place, Status, Step, Thread, Transaction, Verdict};
+use super::model::{Block, Doubt, Finding, Frame, Level, Place, Status, Step, Transaction, Verdict};
 use super::operation::describe;
+use super::schedule;
 use super::snippet::snippets;
 use super::text::list;
 use crate::sources::Sources;
-use keirin_core::event::{FunctionId, RegionId, SiteId, ThreadId};
+use keirin_core::event::{FunctionId, RegionId, SiteId};
 use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
+use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
 use std::collections::HashMap;
 
 /// Deeper calls than this are left out of a report.
 const MOST_FRAMES: usize = 64;
 
+/// What is missing if a finding about tasks was not examined.
+const UNEXAMINED: &str = "Which tasks did it is not known: the search for a schedule, which would tell, was left out (--no-witness).";
+
 /// Everything that names are made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names<'a> {
+    /// What the user calls the trace.
+    pub(crate) trace: &'a str,
     /// The names of the trace.
     pub(crate) tables: &'a Tables,
     /// The call stacks of the run.
@@ -32,24 +40,32 @@ pub(crate) struct Names<'a> {
     pub(crate) sources: &'a Sources,
 }
 
-/// Resolves the findings. Those with the same fingerprint become one, the first, with the counts added up.
+/// Resolves the findings. Those with the same fingerprint become one, with the counts added up.
 pub(crate) fn resolve(raw: &[RawFinding], names: Names<'_>) -> Vec<Finding> {
-    let mut findings = merge(raw.iter().map(|raw| names.finding(raw)));
+    let mut findings = merge(raw.iter().map(|raw| names.finding(raw)), u64::saturating_add);
     for finding in &mut findings {
         finding.snippets = snippets(finding, names.sources);
     }
     findings
 }
 
-/// Makes one of the findings with the same fingerprint: the first, with the counts added up.
-pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
+/// Makes one of the findings with the same fingerprint: the surest, and of equally sure ones the first. `counted` makes
+/// one count of two: sightings in different runs add up, those of different analyses of one run do not.
+pub(crate) fn merge(
+    findings: impl IntoIterator<Item = Finding>,
+    counted: fn(u64, u64) -> u64,
+) -> Vec<Finding> {
     let mut merged: Vec<Finding> = Vec::new();
     let mut index = HashMap::new();
     for finding in findings {
         match index.get(&finding.fingerprint) {
             Some(&at) => {
                 let first: &mut Finding = &mut merged[at];
-                first.count = first.count.saturating_add(finding.count);
+                let count = counted(first.count, finding.count);
+                if (finding.verdict, finding.doubt) < (first.verdict, first.doubt) {
+                    *first = finding;
+                }
+                first.count = count;
             }
             None => {
                 index.insert(finding.fingerprint.clone(), merged.len());
@@ -60,47 +76,33 @@ pub(crate) fn merge(findings: impl IntoIterator<Item = Finding>) -> Vec<Finding>
     merged
 }
 
-/// The threads of a finding, numbered in the order of their appearance.
-pub(super) struct Threads<'a> {
-    tables: &'a Tables,
-    ids: Vec<ThreadId>,
-}
-
-impl Threads<'_> {
-    pub(super) fn index(&mut self, thread: ThreadId) -> usize {
-        self.ids.iter().position(|&known| known == thread).unwrap_or_else(|| {
-            self.ids.push(thread);
-            self.ids.len() - 1
-        })
-    }
-
-    pub(super) fn name(&self, index: usize) -> String {
-        match self.ids.get(index) {
-            Some(&id) if id.is_some() => self.tables.thread_name(id),
-            _ => "an unknown thread".to_owned(),
-        }
-    }
-
-    fn names(&self) -> Vec<Thread> {
-        (0..self.ids.len()).map(|index| Thread { name: self.name(index) }).collect()
-    }
-}
-
 impl Names<'_> {
     fn finding(self, raw: &RawFinding) -> Finding {
-        let (verdict, witness) = match &raw.verdict {
-            finding::Verdict::Observed => (Verdict::Observed, &[][..]),
-            finding::Verdict::OtherSchedule { witness } => (Verdict::OtherSchedule, &witness[..]),
-            finding::Verdict::Suspected => (Verdict::Suspected, &[][..]),
+        let (verdict, doubt, witness) = match &raw.verdict {
+            finding::Verdict::Observed => (Verdict::Observed, None, None),
+            finding::Verdict::OtherSchedule { witness } => (Verdict::OtherSchedule, None, Some(&**witness)),
+            finding::Verdict::Suspected(doubt) => (Verdict::Suspected, Some(doubt_of(*doubt)), None),
         };
-        let mut threads = Threads { tables: self.tables, ids: Vec::new() };
-        let steps = self.steps(&raw.steps, &mut threads);
+        let mut threads = Threads::new(self, raw.lineage.as_ref());
+        let steps = raw.steps.iter().enumerate().map(|(index, step)| {
+            let actor = actor_of(raw, index).unwrap_or(Actor::Thread(step.moment.thread));
+            self.step(step, index, threads.index(actor))
+        });
+        let steps = steps.collect();
         let mut scene = Scene { names: self, verdict, threads, steps };
         let mut told = evidence::tell(&raw.evidence, &mut scene);
+        let lineage = raw.lineage.as_ref().map(|lineage| scene.threads.lineage(lineage));
+        if let Some(lineage) = &lineage {
+            told.graph = evidence::descent::graph(lineage, &told, &scene);
+        }
         let two_sides = told.transactions.is_empty();
         told.notes.extend(unknown_places(&raw.steps, two_sides));
+        if doubt == Some(Doubt::NotExamined) && lineage.is_none() {
+            told.notes.push(UNEXAMINED.to_owned());
+        }
         let Scene { mut threads, steps, .. } = scene;
-        let witness = self.steps(witness, &mut threads);
+        let witness = witness.map(|witness| schedule::resolve(witness, self, &mut threads));
+        let (schedule, witness) = witness.unzip();
         let rule = raw.rule.name();
         let identity = Identity {
             rule,
@@ -113,8 +115,9 @@ impl Names<'_> {
         Finding {
             rule,
             verdict,
-            verdict_text: if verdict == Verdict::Suspected { told.suspicion } else { verdict.text() },
-            level: verdict.level(),
+            doubt,
+            verdict_text: doubt.map_or(verdict.text(), |doubt| doubt.text(told.suspicion)),
+            level: if doubt == Some(Doubt::LocksForbid) { Level::Note } else { verdict.level() },
             analyses: Vec::new(),
             status: Status::Reported,
             fingerprint: identity.fingerprint(),
@@ -123,29 +126,29 @@ impl Names<'_> {
             notes: told.notes,
             count: raw.count,
             primary: primary(&told.places),
-            threads: threads.names(),
+            threads: threads.list(),
+            lineage,
             steps,
             evidence: told.kind,
+            whole: told.whole,
             location: told.location,
             transactions: told.transactions,
             edges: told.edges,
             refuted: told.blocks,
-            witness,
+            witness: witness.unwrap_or_default(),
+            schedule,
             confirms: Vec::new(),
             graph: told.graph,
             snippets: Vec::new(),
         }
     }
 
-    fn steps(self, raw: &[RawStep], threads: &mut Threads<'_>) -> Vec<Step> {
-        raw.iter().enumerate().map(|(index, step)| self.step(step, index, threads)).collect()
-    }
-
-    fn step(self, raw: &RawStep, index: usize, threads: &mut Threads<'_>) -> Step {
-        let Moment { position, thread, .. } = raw.moment;
+    /// An operation that a thread or task with an index did.
+    pub(super) fn step(self, raw: &RawStep, index: usize, thread: usize) -> Step {
+        let position = raw.moment.position;
         Step {
             number: index + 1,
-            thread: threads.index(thread),
+            thread,
             transaction: None,
             role: None,
             held: None,
@@ -171,7 +174,7 @@ impl Names<'_> {
     }
 
     /// A site with the function around it. The site knows better than the call: it also sees inlined functions.
-    fn frame(self, site: SiteId, called: FunctionId) -> Frame {
+    pub(super) fn frame(self, site: SiteId, called: FunctionId) -> Frame {
         let known = self.tables.site(site);
         let inner = known.and_then(|site| self.tables.function_name(site.function));
         let function = inner.or_else(|| self.tables.function_name(called)).map(str::to_owned);
@@ -211,7 +214,7 @@ impl Names<'_> {
     }
 
     /// The label of a region if the trace gives one, else nothing.
-    fn region_label(self, region: RegionId) -> String {
+    pub(super) fn region_label(self, region: RegionId) -> String {
         self.tables.name(NameKind::Region, region.0).unwrap_or_default().to_owned()
     }
 
@@ -245,6 +248,15 @@ impl Names<'_> {
             },
             steps,
         }
+    }
+}
+
+fn doubt_of(doubt: finding::Doubt) -> Doubt {
+    match doubt {
+        finding::Doubt::Heuristic => Doubt::Heuristic,
+        finding::Doubt::NotExamined => Doubt::NotExamined,
+        finding::Doubt::LocksForbid => Doubt::LocksForbid,
+        finding::Doubt::SearchGivenUp => Doubt::SearchGivenUp,
     }
 }
 

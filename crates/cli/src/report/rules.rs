@@ -36,6 +36,7 @@ pub(crate) fn text(rule: Rule) -> RuleText {
         Rule::DataRace => DATA_RACE,
         Rule::InconsistentLocking => INCONSISTENT_LOCKING,
         Rule::IrreducibleBlock => IRREDUCIBLE_BLOCK,
+        Rule::LockGap => LOCK_GAP,
     }
 }
 
@@ -60,7 +61,7 @@ const ATOMICITY_VIOLATION: RuleText = RuleText {
     pascal: "AtomicityViolation",
     noun: "atomicity violation",
     level: Level::Error,
-    analyses: &["velodrome", "aerodrome"],
+    analyses: &["velodrome", "aerodrome", "task-atomicity"],
 };
 
 const DATA_RACE: RuleText = RuleText {
@@ -82,7 +83,7 @@ const DATA_RACE: RuleText = RuleText {
     pascal: "DataRace",
     noun: "data race",
     level: Level::Error,
-    analyses: &["fasttrack"],
+    analyses: &["fasttrack", "spd3", "ptracer", "all-sets"],
 };
 
 const INCONSISTENT_LOCKING: RuleText = RuleText {
@@ -128,4 +129,26 @@ const IRREDUCIBLE_BLOCK: RuleText = RuleText {
     noun: "irreducible block",
     level: Level::Note,
     analyses: &["atomizer"],
+};
+
+const LOCK_GAP: RuleText = RuleText {
+    short: "What was read under a lock is written under a later hold of the same lock",
+    full: "A task reads something under a lock, lets go of the lock, takes it again and writes what it has read. Every \
+           access is under the lock, so there is no data race. But another task can take the lock in between and write \
+           too, and then what is written back was worked out from a value that is no longer there: an update is lost, or \
+           a check no longer holds when it is acted upon. The report names the access of another task that fits into \
+           the gap, and how sure it is: with a schedule that shows it, or only suspected.",
+    example: "    task 1                           task 2\n    \
+              lock m;  seen = balance;  unlock m\n                                     \
+              lock m;  balance = 50;  unlock m\n    \
+              lock m;  balance = seen - 10;  unlock m\n\n  \
+              What task 2 wrote is gone, although nobody ever touched `balance` without the lock.\n",
+    help: "Keep the lock from the read to the write. If something slow stands between the two, look again at the second \
+           hold: read the value once more and start over if it has changed, as a compare-and-swap does. If the second hold \
+           does not depend on what the first one read, or the first one was only a hint that is checked again, the gap is \
+           harmless: suppress the finding and say why, or leave `gaps` out of `--check`.",
+    pascal: "LockGap",
+    noun: "gap between two holds of a lock",
+    level: Level::Warning,
+    analyses: &["task-atomicity"],
 };

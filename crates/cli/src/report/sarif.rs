@@ -3,7 +3,7 @@
 //! The structs have what keirin uses of the format and no more; the tests hold the output against the published
 //! schema and read it with a public crate's types. Members are named as in the specification.
 
-use super::model::{Finding, Frame, Level, Place, Report, Status, Step, Verdict};
+use super::model::{Doubt, Finding, Frame, Level, Place, Report, Status, Step, Verdict};
 use super::{fingerprint, rules};
 use keirin_core::finding::Rule;
 use serde::Serialize;
@@ -109,6 +109,8 @@ struct SarifResult<'a> {
 #[derive(Serialize)]
 struct Properties<'a> {
     verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt: Option<Doubt>,
     analyses: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
@@ -257,12 +259,13 @@ fn result(finding: &Finding, baseline: bool) -> SarifResult<'_> {
         message: message(&format!("{}. {} ({})", finding.title, finding.reason, finding.verdict_text)),
         properties: Properties {
             verdict: finding.verdict,
+            doubt: finding.doubt.filter(|doubt| *doubt != Doubt::Heuristic),
             analyses: &finding.analyses,
             notes: &finding.notes,
         },
         locations: located(&finding.primary).into_iter().collect(),
         related_locations: steps.filter_map(|step| related(finding, step)).collect(),
-        code_flows: code_flow(finding).into_iter().collect(),
+        code_flows: code_flow(finding).into_iter().chain(witness_flow(finding)).collect(),
         partial_fingerprints: BTreeMap::from([(
             format!("keirin/{}", fingerprint::VERSION),
             finding.fingerprint.as_str(),
@@ -299,10 +302,25 @@ fn step_message(finding: &Finding, step: &Step) -> Message {
     message(&format!("({}) {thread} {}", step.number, step.operation.text))
 }
 
-/// The interleaving: one flow for each thread, joined by the execution order of their steps.
+/// The interleaving of the finding's own steps.
 fn code_flow(finding: &Finding) -> Option<CodeFlow> {
+    flow(finding, &finding.steps, &finding.reason)
+}
+
+/// The schedule that shows the finding, if it says more than its steps do.
+fn witness_flow(finding: &Finding) -> Option<CodeFlow> {
+    let schedule = finding.schedule.as_ref().filter(|_| finding.witness.len() > finding.steps.len())?;
+    let until = match schedule.as_observed_until {
+        0 => String::new(),
+        until => format!(", after all up to {} {until} went as observed", schedule.unit),
+    };
+    flow(finding, &finding.witness, &format!("A schedule of the same run that shows it{until}."))
+}
+
+/// One flow for each thread, joined by the execution order of their steps.
+fn flow(finding: &Finding, steps: &[Step], text: &str) -> Option<CodeFlow> {
     let flows = finding.threads.iter().enumerate().filter_map(|(index, thread)| {
-        let own = finding.steps.iter().filter(|step| step.thread == index);
+        let own = steps.iter().filter(|step| step.thread == index);
         let locations: Vec<_> = own.map(|step| flow_location(finding, step)).collect();
         (!locations.is_empty()).then(|| ThreadFlow {
             // Two threads may have the same name, but an id must be unique.
@@ -312,7 +330,7 @@ fn code_flow(finding: &Finding) -> Option<CodeFlow> {
         })
     });
     let thread_flows: Vec<_> = flows.collect();
-    (!thread_flows.is_empty()).then(|| CodeFlow { message: message(&finding.reason), thread_flows })
+    (!thread_flows.is_empty()).then(|| CodeFlow { message: message(text), thread_flows })
 }
 
 fn flow_location(finding: &Finding, step: &Step) -> ThreadFlowLocation {

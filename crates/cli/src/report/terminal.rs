@@ -1,6 +1,6 @@
 //! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
 
-use super::model::{Finding, Level, Report, Snippet, Step};
+use super::model::{Finding, Level, Lineage, Report, Snippet, Step};
 use super::text::{columns, counted, cut, list, printable, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
 use anstyle::{AnsiColor, Style};
@@ -11,6 +11,9 @@ pub(crate) const DEFAULT_WIDTH: usize = 100;
 
 /// Steps listed for one finding.
 const MOST_STEPS: usize = 12;
+
+/// Tasks listed on the way down to one operation; of a longer way the middle is left out.
+const MOST_TASKS: usize = 6;
 
 /// Characters of one paragraph; a very deep stack must not push the rest off the screen.
 const LONGEST_PARAGRAPH: usize = 500;
@@ -130,6 +133,9 @@ impl Page {
             let more = counted((finding.steps.len() - MOST_STEPS) as u64, "more step");
             self.paragraph("", &format!("… and {more}, in the JSON output"), out)?;
         }
+        if let Some(lineage) = &finding.lineage {
+            self.lineage(lineage, out)?;
+        }
         for note in &finding.notes {
             self.paragraph("", note, out)?;
         }
@@ -183,7 +189,10 @@ impl Page {
 
     /// One column for each thread, one row for each step, time downwards. False if there is no room for it.
     fn picture(&self, finding: &Finding, out: &mut impl Write) -> io::Result<bool> {
-        let lanes = finding.threads.len();
+        // Those that only the schedule has are not drawn.
+        let drawn = finding.steps.iter().map(|step| step.thread);
+        let drawn = drawn.chain(finding.transactions.iter().map(|transaction| transaction.thread));
+        let lanes = drawn.max().map_or(0, |last| (last + 1).min(finding.threads.len()));
         let lane = (self.width.saturating_sub(8) / lanes.max(1)).min(WIDEST_LANE);
         if lanes < 2 || lane < NARROWEST_LANE || finding.steps.is_empty() {
             return Ok(false);
@@ -191,6 +200,7 @@ impl Page {
         let heads = finding
             .threads
             .iter()
+            .take(lanes)
             .enumerate()
             .map(|(index, thread)| self.cell(&printable(&thread.name), lane, thread_style(index).bold()));
         writeln!(out, "  {:<5} {}", "", heads.collect::<String>().trim_end())?;
@@ -268,6 +278,42 @@ impl Page {
             text.push_str(&format!(" (trace {position})"));
         }
         self.paragraph(&format!("({}) ", step.number), &text, out)
+    }
+
+    /// From which task all others descend, and for each side the spawns that lead to it.
+    fn lineage(&self, lineage: &Lineage, out: &mut impl Write) -> io::Result<()> {
+        let common = lineage.common.told();
+        self.paragraph("", &format!("Who descends from whom: all of it happens under {common}."), out)?;
+        for side in lineage.sides.iter().take(MOST_STEPS) {
+            let numbers: Vec<String> = side.steps.iter().map(|number| format!("({number})")).collect();
+            let head = format!("  {} ", numbers.join(" "));
+            let blank = " ".repeat(columns(&head));
+            if side.path.is_empty() {
+                self.paragraph(&head, &format!("by {} itself", lineage.common.short), out)?;
+            }
+            let left_out = side.path.len().saturating_sub(MOST_TASKS);
+            for (depth, task) in side.path.iter().enumerate() {
+                if left_out > 0 && depth == MOST_TASKS / 2 {
+                    let more = counted(left_out as u64, "more task");
+                    self.paragraph(&blank, &format!("… {more} …"), out)?;
+                }
+                if left_out > 0 && (MOST_TASKS / 2..MOST_TASKS / 2 + left_out).contains(&depth) {
+                    continue;
+                }
+                // The number stands where the way down starts.
+                let head = if depth == 0 { &head } else { &blank };
+                let verb = if depth + 1 == side.path.len() { "by" } else { "under" };
+                self.paragraph(head, &format!("{verb} {}", task.told()), out)?;
+                if let Some(line) = &task.line {
+                    let number = task.spawned.as_ref().and_then(|frame| frame.place.as_ref()?.line);
+                    let number = number.map_or_else(String::new, |number| number.to_string());
+                    let room = self.width.saturating_sub(2 + columns(&blank) + columns(&number) + 7);
+                    let line = format!("{number} | {}", cut(&printable(line), room));
+                    writeln!(out, "  {blank}    {}", self.paint(FAINT, &line))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A text with an indentation of two and a head that the lines after the first are indented by.

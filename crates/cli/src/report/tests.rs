@@ -1,6 +1,7 @@
 //! Every output of every hand-made finding, pinned; and held against what others say the formats are.
 
-use super::model::Status;
+use super::model::{Doubt, Level, Status};
+use super::resolve::merge;
 use super::terminal::{ColorChoice, Layout};
 use super::*;
 use keirin_core::finding::Rule;
@@ -23,6 +24,14 @@ fn scenarios() -> Vec<(&'static str, Vec<Finding>)> {
         ("set_add_suspected", vec![support::set_add_suspected()]),
         ("racy_block", vec![support::racy_block()]),
         ("lazy_block", vec![support::lazy_block()]),
+        ("task_race", vec![support::task_race()]),
+        ("apparent_race", vec![support::apparent_race()]),
+        ("unexamined_race", vec![support::unexamined_race()]),
+        ("torn_transfer", vec![support::torn_transfer()]),
+        ("torn_step", vec![support::torn_step()]),
+        ("torn_function", vec![support::torn_function()]),
+        ("lock_gap", vec![support::lock_gap()]),
+        ("tasks", tasks()),
         ("mixed", mixed()),
         ("statuses", statuses()),
         ("clean", Vec::new()),
@@ -33,6 +42,14 @@ fn statuses() -> Vec<Finding> {
     let mut findings = vec![support::blameless(), support::set_add(), support::three()];
     findings[0].status = Status::InBaseline;
     findings[1].status = Status::Suppressed { reason: "the set is only a cache".to_owned() };
+    findings
+}
+
+/// All that is said about tasks, in the wrong order.
+fn tasks() -> Vec<Finding> {
+    let mut findings = vec![support::apparent_race(), support::unexamined_race(), support::lock_gap()];
+    findings.extend([support::torn_step(), support::torn_transfer(), support::task_race()]);
+    arrange(&mut findings);
     findings
 }
 
@@ -73,6 +90,9 @@ fn analyses(name: &str) -> &'static [&'static str] {
         "flag_race" | "overlap_race" | "lost_stack" => &["fasttrack"],
         "hits_locking" | "total_locking" => &["eraser"],
         "set_add_suspected" | "racy_block" | "lazy_block" => &["atomizer"],
+        "task_race" | "apparent_race" | "unexamined_race" => &["ptracer"],
+        "torn_transfer" | "torn_step" | "torn_function" | "lock_gap" => &["task-atomicity"],
+        "tasks" => &["ptracer", "task-atomicity"],
         "mixed" => &["velodrome (published)", "fasttrack", "eraser", "atomizer"],
         _ => &["velodrome"],
     }
@@ -180,11 +200,12 @@ fn sarif_follows_the_published_schema_and_a_public_crate_reads_it() {
             let rule = result.rule_id.as_deref().and_then(rules::by_name);
             let index = result.rule_index.map(|index| Rule::ALL[index as usize]);
             assert!(rule.is_some() && rule == index, "{name}: {rule:?}");
-            let flows = result.code_flows.iter().flatten().flat_map(|flow| &flow.thread_flows);
-            let mut order: Vec<i64> =
-                flows.flat_map(|flow| &flow.locations).filter_map(|step| step.execution_order).collect();
-            order.sort_unstable();
-            assert_eq!(order, (1..=order.len() as i64).collect::<Vec<_>>(), "{name}");
+            for flow in result.code_flows.iter().flatten() {
+                let steps = flow.thread_flows.iter().flat_map(|flow| &flow.locations);
+                let mut order: Vec<i64> = steps.filter_map(|step| step.execution_order).collect();
+                order.sort_unstable();
+                assert_eq!(order, (1..=order.len() as i64).collect::<Vec<_>>(), "{name}");
+            }
         }
     }
     assert!(!validator.is_valid(&serde_json::json!({"version": "2.1.0"})));
@@ -215,6 +236,13 @@ fn graphviz_draws_every_graph() {
         }
         if name == "racy_block" {
             assert!(svg.contains("commits the block") && svg.contains("another thread, perhaps"), "{svg}");
+        }
+        if name == "task_race" {
+            assert!(svg.contains("task left") && svg.contains("spawned at src/sort.cpp:8:9"), "{svg}");
+            assert!(svg.contains("(1) write pivots") && svg.contains("unordered"), "{svg}");
+        }
+        if name == "torn_transfer" {
+            assert!(svg.contains("(2) write balance") && svg.contains(">then<"), "{svg}");
         }
         if name == "hostile" {
             let shown = "in &lt;/script&gt;&lt;b&gt;&amp;amp; {0} &quot;q&quot; \\l |x|";
@@ -303,6 +331,29 @@ fn the_surest_come_first_and_races_before_violations() {
     assert_eq!(order, expected);
 }
 
+#[test]
+fn what_no_schedule_shows_is_told_last_and_does_not_count_for_the_exit_code() {
+    let findings = tasks();
+    assert_eq!(findings.last().unwrap().doubt, Some(Doubt::LocksForbid));
+    assert_eq!(findings.last().unwrap().level, Level::Note);
+    let report = |findings| report("", findings);
+    assert!(report(findings.clone()).has_findings());
+    let only = report(vec![support::apparent_race()]);
+    assert!(!only.has_findings());
+    assert_eq!((only.summary.counts.reported, only.summary.counts.apparent), (1, 1));
+}
+
+#[test]
+fn of_equal_findings_the_surest_stays_and_analyses_of_one_run_do_not_add_up() {
+    let (mut sure, mut unsure) = (support::task_race(), support::unexamined_race());
+    (sure.count, unsure.count) = (2, 3);
+    unsure.fingerprint = sure.fingerprint.clone();
+    let merged = merge([unsure.clone(), sure.clone()], u64::max);
+    assert_eq!(merged.len(), 1);
+    assert_eq!((merged[0].verdict, merged[0].count), (sure.verdict, 3));
+    assert_eq!(merge([sure, unsure], u64::saturating_add)[0].count, 5);
+}
+
 fn arranged(findings: &[Finding]) -> Vec<Finding> {
     let mut findings = findings.to_vec();
     arrange(&mut findings);
@@ -350,11 +401,14 @@ fn suspected_findings_do_not_sound_like_proofs() {
     let suspected =
         support::all().into_iter().filter(|finding| finding.verdict == super::model::Verdict::Suspected);
     for finding in suspected {
-        assert!(finding.verdict_text.ends_with("not observed"), "{}", finding.verdict_text);
+        let apparent = finding.doubt == Some(Doubt::LocksForbid);
+        let end = if apparent { "the locks seem to forbid it" } else { "not observed" };
+        assert!(finding.verdict_text.ends_with(end), "{}", finding.verdict_text);
         let text = format!("{} {}", finding.title, finding.reason);
-        assert!(text.contains("may ") || text.contains("perhaps "), "{text}");
+        assert!(["may ", "perhaps ", "possible "].iter().any(|word| text.contains(word)), "{text}");
         let line = report("", vec![finding]).summary.line;
-        assert!(line.starts_with("keirin: 1 suspected finding"), "{line}");
+        let start = if apparent { "keirin: 1 apparent finding" } else { "keirin: 1 suspected finding" };
+        assert!(line.starts_with(start), "{line}");
     }
 }
 

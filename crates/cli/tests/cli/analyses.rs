@@ -145,7 +145,8 @@ fn names_that_do_not_exist_are_refused() {
     for (names, wrong) in [("velodrom", "velodrom"), ("velodrome,", ""), ("eraser,Velodrome", "Velodrome")] {
         let run = sandbox.keirin(&format!("check {SET_ADD} --analysis {names}")).exits(2);
         let expected = format!(
-            "keirin: error: --analysis: `{wrong}` is none of velodrome, aerodrome, fasttrack, eraser, atomizer, empty"
+            "keirin: error: --analysis: `{wrong}` is none of velodrome, aerodrome, fasttrack, eraser, \
+             atomizer, empty, spd3, ptracer, all-sets, task-atomicity"
         );
         assert_eq!(run.message(), expected);
     }

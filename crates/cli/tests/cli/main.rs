@@ -14,6 +14,7 @@ mod native;
 mod options;
 mod output;
 mod support;
+mod tasks;
 
 #[path = "../../src/report/published_schema.rs"]
 mod published_schema;

@@ -7,6 +7,7 @@ use super::super::operation::phrase;
 use super::super::text::{list, quoted};
 use super::{Identity, Scene, Told, capital, nested_note};
 use keirin_core::finding::{Cycle, RawEdge, RawTransaction};
+use keirin_core::tasks::Actor;
 use std::collections::HashMap;
 
 /// Edges told one by one; a longer cycle is told by its first ones.
@@ -34,6 +35,7 @@ pub(super) fn tell(cycle: &Cycle, scene: &mut Scene<'_>) -> Told {
         title: parts.title(),
         reason: parts.reason(),
         suspicion: Verdict::Suspected.text(),
+        whole: None,
         location: None,
         notes: nested_note(&blocks, scene.suspected()).into_iter().collect(),
         graph: parts.graph(),
@@ -50,7 +52,7 @@ fn transactions(cycle: &Cycle, scene: &mut Scene<'_>) -> Vec<Transaction> {
     let transaction = |(index, raw): (usize, &RawTransaction)| {
         let steps = raw.steps.iter().filter(|&&step| step < steps).map(|step| step + 1).collect();
         let blamed = cycle.blamed && index == 0;
-        let thread = scene.threads.index(raw.thread);
+        let thread = scene.threads.index(Actor::Thread(raw.thread));
         names.transaction(thread, raw.region, blamed, scene.verdict, steps)
     };
     cycle.transactions.iter().enumerate().map(transaction).collect()

@@ -40,6 +40,7 @@ pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
         transactions: Vec::new(),
         edges: Vec::new(),
         blocks: Vec::new(),
+        whole: None,
         location: Some(location),
         notes: forgotten.into_iter().collect(),
         graph: graph(scene),

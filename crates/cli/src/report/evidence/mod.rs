@@ -2,14 +2,18 @@
 //! identifies it, where to look first and how it is drawn. Nothing else in the report asks for the kind.
 
 mod cycle;
+pub(super) mod descent;
 mod locking;
 mod race;
 mod reduction;
+mod torn;
 
+use super::actors::Threads;
 use super::model::{
     Block, Edge, Frame, Graph, GraphBox, Location, Operation, Outline, Step, Target, Transaction, Verdict,
+    Whole,
 };
-use super::resolve::{Names, Threads};
+use super::resolve::Names;
 use super::text::cut;
 use keirin_core::event::Addr;
 use keirin_core::finding::Evidence;
@@ -39,6 +43,7 @@ pub(super) struct Told {
     pub(super) transactions: Vec<Transaction>,
     pub(super) edges: Vec<Edge>,
     pub(super) blocks: Vec<Block>,
+    pub(super) whole: Option<Whole>,
     pub(super) location: Option<Location>,
     pub(super) notes: Vec<String>,
     pub(super) graph: Graph,
@@ -65,6 +70,7 @@ pub(super) fn tell(evidence: &Evidence, scene: &mut Scene<'_>) -> Told {
         Evidence::Race(race) => race::tell(race, scene),
         Evidence::Locking(locking) => locking::tell(locking, scene),
         Evidence::Reduction(reduction) => reduction::tell(reduction, scene),
+        Evidence::Torn(torn) => torn::tell(torn, scene),
     }
 }
 
@@ -81,6 +87,9 @@ impl Scene<'_> {
     /// A thread as the first word of a sentence.
     fn subject(&self, index: usize) -> String {
         let name = self.thread(index);
+        if self.threads.is_task(index) {
+            return capital(&name);
+        }
         if name.to_lowercase().contains("thread") { capital(&name) } else { format!("Thread {name}") }
     }
 

@@ -18,6 +18,7 @@ pub(super) fn tell(race: &Race, scene: &mut Scene<'_>) -> Told {
         transactions: Vec::new(),
         edges: Vec::new(),
         blocks: Vec::new(),
+        whole: None,
         location: Some(location),
         notes: Vec::new(),
         graph: graph(scene),

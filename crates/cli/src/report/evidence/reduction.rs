@@ -35,6 +35,7 @@ pub(super) fn tell(reduction: &Reduction, scene: &mut Scene<'_>) -> Told {
         reason: pair.map_or_else(|| unexplained(&name), |(commit, broken)| reason(&name, commit, broken)),
         suspicion: SUSPECTED_FROM_LOCKS,
         edges: Vec::new(),
+        whole: None,
         location: None,
         notes: nested_note(&blocks, true).into_iter().collect(),
         graph: graph(blocks.first(), pair, scene),

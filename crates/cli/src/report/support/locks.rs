@@ -4,7 +4,7 @@ use super::{Builder, Finding};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId, ThreadId,
 };
-use keirin_core::finding::{Evidence, Locking, Moment, Race, RawStep, Reduction, Refuted, Verdict};
+use keirin_core::finding::{Doubt, Evidence, Locking, Moment, Race, RawStep, Reduction, Refuted, Verdict};
 use keirin_core::trace::NameKind;
 
 const FLAG: &str = "\
@@ -60,8 +60,8 @@ pub(crate) fn lost_stack() -> Finding {
     builder.step("T2", read, site, StackId::NONE);
     builder.steps[0].moment.position = 0;
     let addr = builder.addr("stop");
-    let witness = builder.steps.clone();
-    builder.finding(Verdict::OtherSchedule { witness }, Evidence::Race(Race { addr, size: 8 }), 1)
+    let verdict = builder.shown_by_its_steps();
+    builder.finding(verdict, Evidence::Race(Race { addr, size: 8 }), 1)
 }
 
 fn lock(builder: &mut Builder, name: &str) -> LockId {
@@ -79,7 +79,11 @@ pub(crate) fn hits_locking() -> Finding {
     let guard = lock(&mut builder, "guard");
     let addr = builder.addr("hits");
     let held = vec![vec![(guard, LockMode::Exclusive)], Vec::new()];
-    builder.finding(Verdict::Suspected, Evidence::Locking(Locking { addr, size: 8, held }), 12)
+    builder.finding(
+        Verdict::Suspected(Doubt::Heuristic),
+        Evidence::Locking(Locking { addr, size: 8, held }),
+        12,
+    )
 }
 
 /// Many locks, some of them shared, and the earlier access forgotten.
@@ -91,7 +95,11 @@ pub(crate) fn total_locking() -> Finding {
     let addr = builder.addr("total");
     let locks = ["a", "b", "c", "d", "e"].map(|name| (lock(&mut builder, name), LockMode::Shared));
     let held = vec![locks.to_vec()];
-    builder.finding(Verdict::Suspected, Evidence::Locking(Locking { addr, size: 8, held }), 1)
+    builder.finding(
+        Verdict::Suspected(Doubt::Heuristic),
+        Evidence::Locking(Locking { addr, size: 8, held }),
+        1,
+    )
 }
 
 fn block(builder: &mut Builder, region: &str, site: SiteId) -> Refuted {
@@ -114,7 +122,11 @@ pub(crate) fn set_add_suspected() -> Finding {
     builder.step("T1", release, contains, checking);
     builder.step("T1", acquire, add, adding);
     let blocks = vec![block(&mut builder, "Set.add", outer), block(&mut builder, "Set.add inner", inner)];
-    builder.finding(Verdict::Suspected, Evidence::Reduction(Reduction { blocks, commit: 0, broken: 1 }), 5)
+    builder.finding(
+        Verdict::Suspected(Doubt::Heuristic),
+        Evidence::Reduction(Reduction { blocks, commit: 0, broken: 1 }),
+        5,
+    )
 }
 
 /// Two accesses of what no lock protects, with a step of another thread between them.
@@ -128,7 +140,11 @@ pub(crate) fn racy_block() -> Finding {
     builder.step("worker 2", write, store, StackId::NONE);
     builder.step("worker 1", write, store, StackId::NONE);
     let blocks = vec![block(&mut builder, "count a hit", begin)];
-    builder.finding(Verdict::Suspected, Evidence::Reduction(Reduction { blocks, commit: 0, broken: 2 }), 1)
+    builder.finding(
+        Verdict::Suspected(Doubt::Heuristic),
+        Evidence::Reduction(Reduction { blocks, commit: 0, broken: 2 }),
+        1,
+    )
 }
 
 /// A block without a name that reads what no lock protects and then takes a lock; nothing has a place.
@@ -139,5 +155,9 @@ pub(crate) fn lazy_block() -> Finding {
     let acquire = builder.acquire("once");
     builder.steps = vec![RawStep { moment, op: read }, RawStep { moment, op: acquire }];
     let blocks = vec![Refuted { region: RegionId(9), begin: Moment::default() }];
-    builder.finding(Verdict::Suspected, Evidence::Reduction(Reduction { blocks, commit: 0, broken: 1 }), 1)
+    builder.finding(
+        Verdict::Suspected(Doubt::Heuristic),
+        Evidence::Reduction(Reduction { blocks, commit: 0, broken: 1 }),
+        1,
+    )
 }

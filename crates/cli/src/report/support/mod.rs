@@ -1,10 +1,14 @@
-//! Findings made by hand, for the tests of everything that handles findings: the cycles here, the rest in `locks`.
+//! Findings made by hand, for the tests of everything that handles findings: the cycles here, the rest in `locks` and `tasks`.
 
 mod locks;
+mod tasks;
 
 pub(crate) use locks::{
     flag_race, hits_locking, lazy_block, lost_stack, overlap_race, racy_block, set_add_suspected,
     total_locking,
+};
+pub(crate) use tasks::{
+    apparent_race, lock_gap, task_race, torn_function, torn_step, torn_transfer, unexamined_race,
 };
 
 use super::model::Finding;
@@ -15,9 +19,11 @@ use keirin_core::event::{
     ThreadId,
 };
 use keirin_core::finding::{
-    Cycle, Evidence, Moment, RawEdge, RawFinding, RawStep, RawTransaction, Refuted, Rule, Verdict,
+    Cycle, Doubt, Evidence, Lineage, Moment, RawEdge, RawFinding, RawStep, RawTransaction, Refuted, Rule,
+    Segment, Verdict, Whole, Witness,
 };
 use keirin_core::stack::{Frame, Stacks};
+use keirin_core::tasks::Actor;
 use keirin_core::trace::{FileId, Location, NameKind, Place, PositionUnit, Site, Tables};
 
 const SET: &str = "\
@@ -63,6 +69,7 @@ struct Builder {
     stacks: Stacks,
     sources: Sources,
     steps: Vec<RawStep>,
+    lineage: Option<Lineage>,
 }
 
 /// The names of things that an operation can be done to are made on first use, so that a test reads as a story.
@@ -72,7 +79,13 @@ impl Builder {
         sources.embed("src/Set.java", SET);
         sources.embed("src/Vector.java", VECTOR);
         sources.embed("src/counter.c", COUNTER);
-        Builder { tables: Tables::default(), stacks: Stacks::new(), sources, steps: Vec::new() }
+        Builder {
+            tables: Tables::default(),
+            stacks: Stacks::new(),
+            sources,
+            steps: Vec::new(),
+            lineage: None,
+        }
     }
 
     fn id(&mut self, kind: NameKind, name: &str) -> u32 {
@@ -150,13 +163,36 @@ impl Builder {
 
     fn finding(mut self, verdict: Verdict, evidence: Evidence, count: u64) -> Finding {
         let steps = std::mem::take(&mut self.steps);
+        let lineage = self.lineage.take();
         let rule = rule_of(&evidence);
-        self.resolve(&[RawFinding { rule, verdict, steps, evidence, count }]).remove(0)
+        self.resolve(&[RawFinding { rule, verdict, steps, evidence, lineage, count }]).remove(0)
+    }
+
+    /// The verdict that another schedule shows it: one in which the steps follow each other as they stand.
+    fn shown_by_its_steps(&self) -> Verdict {
+        let segment = |step: &RawStep| Segment {
+            actor: Actor::Thread(step.moment.thread),
+            first: step.moment.position,
+            last: step.moment.position,
+            operations: 1,
+            shown: vec![*step],
+        };
+        let segments = self.steps.iter().map(segment).collect();
+        Verdict::OtherSchedule { witness: Box::new(Witness { as_observed_until: 0, segments }) }
     }
 
     fn resolve(&self, raw: &[RawFinding]) -> Vec<Finding> {
         let unit = PositionUnit::Line;
-        resolve(raw, Names { tables: &self.tables, stacks: &self.stacks, unit, sources: &self.sources })
+        resolve(
+            raw,
+            Names {
+                trace: "traces/set add.std",
+                tables: &self.tables,
+                stacks: &self.stacks,
+                unit,
+                sources: &self.sources,
+            },
+        )
     }
 }
 
@@ -167,6 +203,10 @@ pub(crate) fn rule_of(evidence: &Evidence) -> Rule {
         Evidence::Race(_) => Rule::DataRace,
         Evidence::Locking(_) => Rule::InconsistentLocking,
         Evidence::Reduction(_) => Rule::IrreducibleBlock,
+        Evidence::Torn(torn) => match torn.whole {
+            Whole::Holds(_) => Rule::LockGap,
+            Whole::Block(_) | Whole::Step => Rule::AtomicityViolation,
+        },
     }
 }
 
@@ -292,8 +332,8 @@ pub(crate) fn counter() -> Finding {
         blamed: true,
         refuted: vec![Refuted { region, begin }],
     };
-    let witness = builder.steps.clone();
-    builder.finish(Verdict::OtherSchedule { witness }, cycle, 1)
+    let verdict = builder.shown_by_its_steps();
+    builder.finish(verdict, cycle, 1)
 }
 
 /// Names that try to break out of whatever they are printed in.
@@ -350,7 +390,7 @@ pub(crate) fn nameless() -> Finding {
         blamed: true,
         refuted: vec![Refuted { region: RegionId(3), begin: Moment::default() }],
     };
-    builder.finish(Verdict::Suspected, cycle, 0)
+    builder.finish(Verdict::Suspected(Doubt::Heuristic), cycle, 0)
 }
 
 /// The same finding at two places of one function, seen twice and three times.
@@ -370,6 +410,7 @@ pub(crate) fn sighted_twice() -> Vec<Finding> {
             verdict: Verdict::Observed,
             steps: std::mem::take(&mut builder.steps),
             evidence: Evidence::Cycle(cycle),
+            lineage: None,
             count,
         });
     }
@@ -381,5 +422,7 @@ pub(crate) fn all() -> Vec<Finding> {
     let mut findings = vec![set_add(), three(), blameless(), counter(), hostile(), nameless()];
     findings.extend([flag_race(), overlap_race(), lost_stack(), hits_locking(), total_locking()]);
     findings.extend([set_add_suspected(), racy_block(), lazy_block()]);
+    findings.extend([task_race(), apparent_race(), unexamined_race(), torn_transfer(), torn_step()]);
+    findings.extend([torn_function(), lock_gap()]);
     findings
 }

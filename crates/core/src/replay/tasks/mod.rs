@@ -12,11 +12,13 @@
 //! step is made to refer to the one that stands for it, and the steps are forgotten. So memory is bounded by what the run
 //! touches and by the tasks that are not yet waited for, not by the number of tasks.
 
+mod checker;
 mod constructs;
 mod order;
 mod recent;
 mod regions;
 
+pub use checker::TaskChecker;
 pub use regions::OpenRegions;
 
 use super::threads::{Barrier, Locks};
