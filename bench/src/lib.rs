@@ -6,6 +6,7 @@
 
 pub mod analyses;
 pub mod child;
+pub mod oracle;
 pub mod programs;
 pub mod readers;
 pub mod shapes;
