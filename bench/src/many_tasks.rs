@@ -167,6 +167,9 @@ fn run<A: TaskAnalysis>(analysis: &A, shape: Shape, tasks: u64) -> Result<Figure
         let live = run.spawn(0)?;
         run.event(2, Op::TaskBegin { task: live })?;
         run.access(2, AccessKind::Read, 1 << 20)?;
+        // The phases are those of a task, since waiting for children would end the other one.
+        let task = run.spawn(0)?;
+        run.event(0, Op::TaskBegin { task })?;
     }
     while u64::from(run.tasks) < tasks {
         if shape.recursive {

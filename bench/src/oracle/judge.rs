@@ -2,7 +2,7 @@
 
 use super::support::observe::{Observed, address, location, observe, op_at};
 use super::support::program::{OpId, Program, Regions};
-use super::support::truth::{Oracle, racy_locations, torn_locations};
+use super::support::truth::{Oracle, Race, Violation, racy_locations, torn_locations};
 use super::tally::{Counted, Tally};
 use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::analysis::tasks::all_sets::AllSets;
@@ -41,7 +41,14 @@ pub(super) fn judge(program: &Program, seed: u64, tally: &mut Tally) -> Result<(
     let locations: Locations = program.accesses().map(|(_, access)| access.location).collect();
     tally.programs += 1;
     tally.locations += locations.len() as u64;
-    let judging = Judging { oracle: &oracle, runs: &runs, locations: &locations };
+    let judging = Judging {
+        oracle: &oracle,
+        runs: &runs,
+        locations: &locations,
+        races: oracle.races(),
+        torn_steps: oracle.violations(Regions::Steps),
+        torn_blocks: oracle.violations(Regions::Blocks),
+    };
     judging.races(tally)?;
     judging.steps(tally)?;
     judging.blocks(tally)?;
@@ -52,11 +59,14 @@ struct Judging<'a> {
     oracle: &'a Oracle<'a>,
     runs: &'a Runs,
     locations: &'a Locations,
+    races: BTreeSet<Race>,
+    torn_steps: BTreeSet<Violation>,
+    torn_blocks: BTreeSet<Violation>,
 }
 
 impl Judging<'_> {
     fn races(&self, tally: &mut Tally) -> Result<(), String> {
-        let truth = racy_locations(&self.oracle.races());
+        let truth = racy_locations(&self.races);
         tally.racy += truth.len() as u64;
         let rule = Rule::DataRace;
         self.apparent(|| PublishedPtRacer, rule, &truth, &mut tally.published_ptracer);
@@ -68,7 +78,7 @@ impl Judging<'_> {
     }
 
     fn steps(&self, tally: &mut Tally) -> Result<(), String> {
-        let truth = torn_locations(&self.oracle.violations(Regions::Steps));
+        let truth = torn_locations(&self.torn_steps);
         tally.torn_steps += truth.len() as u64;
         let rule = Rule::AtomicityViolation;
         let analysis = || TaskAtomicity::new(STEPS);
@@ -79,7 +89,7 @@ impl Judging<'_> {
     }
 
     fn blocks(&self, tally: &mut Tally) -> Result<(), String> {
-        let truth = torn_locations(&self.oracle.violations(Regions::Blocks));
+        let truth = torn_locations(&self.torn_blocks);
         tally.torn_blocks += truth.len() as u64;
         let examine = Examine { blocks: true, ..NOTHING };
         let analysis = || TaskAtomicity::new(BLOCKS);
@@ -160,12 +170,16 @@ impl Judging<'_> {
 
     /// Every finding that claims a schedule must be one of those that there are.
     fn claims(&self, findings: &[RawFinding], regions: Regions) -> Result<(), String> {
-        let races = self.oracle.races();
-        let violations = self.oracle.violations(regions);
+        let violations = match regions {
+            Regions::Steps => &self.torn_steps,
+            Regions::Blocks => &self.torn_blocks,
+        };
         for finding in shown(findings) {
             let (rule, ops) = key(finding);
             let is_true = match (rule, &ops[..]) {
-                (Rule::DataRace, [a, b]) => races.iter().any(|(_, first, second)| (first, second) == (a, b)),
+                (Rule::DataRace, [a, b]) => {
+                    self.races.iter().any(|(_, first, second)| (first, second) == (a, b))
+                }
                 (Rule::AtomicityViolation, [a1, a2, a3]) => {
                     violations.iter().any(|(_, first, second, third)| (first, second, third) == (a1, a2, a3))
                 }
