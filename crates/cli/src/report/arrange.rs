@@ -9,10 +9,12 @@
 //! - all blocks that it suspects are blocks that the surer finding refutes, or
 //! - it is about the locking of a location on which the surer finding is a data race.
 //!
+//! A gap between two holds of a lock is folded in the same way into a torn block that is about the same accesses.
+//!
 //! It stays in the report for machines, with the status `confirmed`, and the surer finding names it. A finding that is
 //! suppressed confirms nothing: a suppression should hide no more than what it matches.
 
-use super::model::{Doubt, Finding, Status, Suspicion, Verdict};
+use super::model::{Doubt, Finding, Status, Step, Suspicion, Verdict};
 use keirin_core::finding::Rule;
 
 /// The rules in the order in which equally sure findings are told.
@@ -43,6 +45,40 @@ pub(crate) fn arrange(findings: &mut [Finding]) {
         surer.notes.push(format!("The locks alone make it suspect as well ({rule} {fingerprint})."));
         surer.confirms.push(Suspicion { rule, fingerprint });
     }
+    fold_gaps(findings);
+}
+
+/// Folds gaps between two holds of a lock into torn blocks that are about the same accesses: they are one mistake, and the
+/// block says more about it.
+fn fold_gaps(findings: &mut [Finding]) {
+    for index in 0..findings.len() {
+        let gap = &findings[index];
+        if gap.rule != Rule::LockGap.name() || gap.status != Status::Reported {
+            continue;
+        }
+        let covers = |block: &Finding| {
+            block.rule == Rule::AtomicityViolation.name()
+                && block.verdict <= gap.verdict
+                && matches!(block.status, Status::Reported | Status::InBaseline)
+                && same_accesses(block, gap)
+        };
+        let Some(by) = findings.iter().position(covers) else { continue };
+        let (rule, fingerprint) = (gap.rule, gap.fingerprint.clone());
+        findings[index].status = Status::Confirmed { by: findings[by].fingerprint.clone() };
+        let block = &mut findings[by];
+        block.notes.push(format!("It is a gap between two holds of a lock as well ({rule} {fingerprint})."));
+        block.confirms.push(Suspicion { rule, fingerprint });
+    }
+}
+
+/// True if two findings have the same operations, at the same places, on the same memory.
+fn same_accesses(one: &Finding, other: &Finding) -> bool {
+    let same = |(one, other): (&Step, &Step)| {
+        one.operation == other.operation && one.place() == other.place() && one.position == other.position
+    };
+    one.location == other.location
+        && one.steps.len() == other.steps.len()
+        && one.steps.iter().zip(&other.steps).all(same)
 }
 
 fn confirms(surer: &Finding, suspicion: &Finding) -> bool {

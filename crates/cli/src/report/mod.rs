@@ -34,6 +34,7 @@ pub(crate) use actors::source_line;
 pub(crate) use arrange::arrange;
 pub(crate) use model::{Finding, Report, Watched};
 
+use keirin_core::finding::Rule;
 use model::{Counts, Doubt, Kind, Status, Summary, Tool, Verdict};
 use std::collections::HashMap;
 use text::{counted, list};
@@ -60,7 +61,11 @@ impl Report {
         let next = first
             .map(|finding| format!("keirin explain {}", finding.rule))
             .or_else(|| watched.next_when_clean.clone());
-        let line = summary_line(&counts, &kinds, &watched, next.as_deref());
+        let covered = |finding: &&Finding| {
+            matches!(finding.status, Status::Confirmed { .. }) && finding.rule == Rule::LockGap.name()
+        };
+        let covered = findings.iter().filter(covered).count() as u64;
+        let line = summary_line(&counts, covered, &kinds, &watched, next.as_deref());
         Report {
             tool: Tool { name: "keirin", version: env!("CARGO_PKG_VERSION").to_owned() },
             summary: Summary {
@@ -115,7 +120,13 @@ fn count_kind(kinds: &mut Vec<Kind>, finding: &Finding) {
 }
 
 /// What was found, how much was watched, the next command to type.
-fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option<&str>) -> String {
+fn summary_line(
+    counts: &Counts,
+    covered: u64,
+    kinds: &[Kind],
+    watched: &Watched,
+    next: Option<&str>,
+) -> String {
     let found = match kinds {
         [] => "no findings".to_owned(),
         [Kind { apparent: true, count, .. }] => counted(*count, "apparent finding"),
@@ -126,7 +137,8 @@ fn summary_line(counts: &Counts, kinds: &[Kind], watched: &Watched, next: Option
     let beside = [
         (counts.suppressed, "suppressed"),
         (counts.in_baseline, "in the baseline"),
-        (counts.confirmed, "suspected and confirmed"),
+        (counts.confirmed - covered, "suspected and confirmed"),
+        (covered, "covered by a torn block"),
         (counts.hidden, "hidden by the cap per site"),
     ];
     let beside: Vec<String> = beside

@@ -84,7 +84,7 @@ pub(crate) struct Counts {
     pub(crate) suppressed: u64,
     /// Known from the baseline.
     pub(crate) in_baseline: u64,
-    /// Suspected, and covered by a surer finding.
+    /// Covered by a finding that is surer or says more.
     pub(crate) confirmed: u64,
     /// Left out by the cap per site.
     pub(crate) hidden: u64,
@@ -194,9 +194,9 @@ pub(crate) enum Status {
     },
     /// The baseline has it.
     InBaseline,
-    /// It is only suspected, and a surer finding says the same.
+    /// A finding that is surer, or says more, says the same.
     Confirmed {
-        /// The fingerprint of the surer finding.
+        /// The fingerprint of that finding.
         by: String,
     },
 }
@@ -253,7 +253,7 @@ pub(crate) struct Finding {
     pub(crate) witness: Vec<Step>,
     /// That schedule.
     pub(crate) schedule: Option<Schedule>,
-    /// The suspicions that this finding makes superfluous.
+    /// The suspicions and lock gaps that this finding makes superfluous.
     pub(crate) confirms: Vec<Suspicion>,
     /// The finding as a picture. Not in the JSON, where everything it shows can be found elsewhere.
     #[serde(skip)]

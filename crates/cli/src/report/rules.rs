@@ -148,7 +148,7 @@ const LOCK_GAP: RuleText = RuleText {
            does not depend on what the first one read, or the first one was only a hint that is checked again, the gap is \
            harmless: suppress the finding and say why, or leave `gaps` out of `--check`.",
     pascal: "LockGap",
-    noun: "gap between two holds of a lock",
+    noun: "lock gap",
     level: Level::Warning,
     analyses: &["task-atomicity"],
 };

@@ -354,6 +354,18 @@ fn of_equal_findings_the_surest_stays_and_analyses_of_one_run_do_not_add_up() {
     assert_eq!(merge([sure, unsure], u64::saturating_add)[0].count, 5);
 }
 
+#[test]
+fn a_gap_is_folded_into_the_torn_block_with_the_same_accesses() {
+    let findings = arranged(&[support::lock_gap(), support::torn_transfer()]);
+    let by = findings[0].fingerprint.clone();
+    assert_eq!(findings[1].status, Status::Confirmed { by });
+    let line = report("", findings).summary.line;
+    assert!(line.contains("1 finding (1 covered by a torn block)"), "{line}");
+    let mut other = support::torn_transfer();
+    other.steps[0].position = None;
+    assert_eq!(arranged(&[support::lock_gap(), other])[1].status, Status::Reported);
+}
+
 fn arranged(findings: &[Finding]) -> Vec<Finding> {
     let mut findings = findings.to_vec();
     arrange(&mut findings);

@@ -2,16 +2,24 @@
 
 use crate::published_schema;
 use crate::support::{CLEAN, SET_ADD, Sandbox, THREE};
+use crate::tasks::{APPARENT, RACE, TORN};
 use serde_json::Value;
 
 /// Reports with findings of all statuses, with notes, and without anything.
-const RUNS: [&str; 3] =
-    ["demo", "check set_add.std three_transactions.std --baseline known.json", "check x.std"];
+const RUNS: [&str; 4] = [
+    "demo",
+    "check set_add.std three_transactions.std --baseline known.json",
+    "check x.std",
+    "check race.std torn.std apparent.std --analysis ptracer,task-atomicity",
+];
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.keirin(&format!("check {SET_ADD} --write-baseline known.json")).exits(66);
     std::fs::copy(sandbox.path(CLEAN), sandbox.path("x.std")).unwrap();
+    for (name, text) in [("race.std", RACE), ("torn.std", TORN), ("apparent.std", APPARENT)] {
+        sandbox.write(name, text);
+    }
     assert!(RUNS[1].contains(SET_ADD) && RUNS[1].contains(THREE));
     sandbox
 }
@@ -52,6 +60,9 @@ fn graphviz_draws_the_graph() {
         assert!(drawn.status.success(), "{run}: {}", String::from_utf8_lossy(&drawn.stderr));
         let svg = String::from_utf8(drawn.stdout).unwrap();
         assert!(svg.contains("</svg>"), "{run}");
+        if run == RUNS[3] {
+            assert!(svg.contains("task left") && svg.contains("unordered"), "{svg}");
+        }
         if run == "demo" {
             assert!(svg.contains("Set::add"), "{svg}");
         }

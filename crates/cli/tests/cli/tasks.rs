@@ -4,7 +4,7 @@ use crate::support::{Run, Sandbox};
 use std::path::PathBuf;
 
 /// Two tasks that write without a lock; one thread ran both.
-const RACE: &str = "\
+pub(crate) const RACE: &str = "\
 T0|spawn(left)|main@sort.cpp:8:5
 T0|spawn(right)|main@sort.cpp:9:5
 T0|task_begin(left)|
@@ -33,7 +33,7 @@ int main() {
 ";
 
 /// A marked block with two holds of a lock, and another task that writes under the same lock.
-const TORN: &str = "\
+pub(crate) const TORN: &str = "\
 T0|spawn(withdraw)|close@account.cpp:8:11
 T0|spawn(reset)|close@account.cpp:9:11
 T0|task_begin(withdraw)|
@@ -55,7 +55,7 @@ T0|task_wait|close@account.cpp:10:5
 ";
 
 /// Two writes without a common lock that cannot be at the same time: the locks would have to deadlock.
-const APPARENT: &str = "\
+pub(crate) const APPARENT: &str = "\
 T0|spawn(1)|main@a.c:1
 T0|spawn(2)|main@a.c:2
 T0|task_begin(1)|

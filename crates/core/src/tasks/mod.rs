@@ -245,16 +245,15 @@ impl<S: Structure, T> Tasks<S, T> {
             data,
         };
         self.live += 1;
-        let slot = match self.free_tasks.pop() {
-            Some(slot) => {
-                self.tasks[slot.0 as usize] = task;
-                slot
+        let slot = self.free_tasks.pop().unwrap_or(Slot(self.tasks.len() as u32));
+        match self.tasks.get_mut(slot.0 as usize) {
+            Some(former) => {
+                let (scopes, dependents) =
+                    (std::mem::take(&mut former.scopes), std::mem::take(&mut former.dependents));
+                *former = Task { scopes, dependents, ..task };
             }
-            None => {
-                self.tasks.push(task);
-                Slot((self.tasks.len() - 1) as u32)
-            }
-        };
+            None => self.tasks.push(task),
+        }
         match actor {
             Actor::Task(id) => self.by_id.insert(id, slot),
             Actor::Thread(id) => self.by_thread.insert(id, slot),
@@ -326,8 +325,10 @@ impl<S: Structure, T> Tasks<S, T> {
     fn open(&mut self, by: Slot, implicit: bool) -> ScopeIndex {
         let task = &mut self.tasks[by.0 as usize];
         let outer = task.scopes.last().copied().unwrap_or(task.home);
+        let handle = self.structure.open(&mut task.place);
+        let index = self.free_scopes.pop().unwrap_or(ScopeIndex(self.scopes.len() as u32));
         let scope = Scope {
-            scope: self.structure.open(&mut task.place),
+            scope: handle,
             implicit,
             outer,
             left_open: false,
@@ -340,16 +341,15 @@ impl<S: Structure, T> Tasks<S, T> {
             referred_to: false,
             known: Known::default(),
         };
-        let index = match self.free_scopes.pop() {
-            Some(index) => {
-                self.scopes[index.0 as usize] = scope;
-                index
+        match self.scopes.get_mut(index.0 as usize) {
+            // The lists of a former scope are empty; their memory is used again.
+            Some(former) => {
+                let (children, inherited) =
+                    (std::mem::take(&mut former.children), std::mem::take(&mut former.inherited));
+                *former = Scope { children, inherited, ..scope };
             }
-            None => {
-                self.scopes.push(scope);
-                ScopeIndex((self.scopes.len() - 1) as u32)
-            }
-        };
+            None => self.scopes.push(scope),
+        }
         self.task(by).scopes.push(index);
         index
     }
@@ -411,9 +411,9 @@ impl<S: Structure, T> Tasks<S, T> {
         let mut scopes = vec![index];
         while let Some(index) = scopes.pop() {
             let scope = self.scope(index);
-            let children = std::mem::take(&mut scope.children);
+            let mut children = std::mem::take(&mut scope.children);
             scopes.append(&mut scope.inherited);
-            for child in children {
+            for child in children.drain(..) {
                 match self.actor(child) {
                     Actor::Task(id) => {
                         self.by_id.remove(&id);
@@ -423,6 +423,7 @@ impl<S: Structure, T> Tasks<S, T> {
                     Actor::Thread(_) => self.task(child).joined = true,
                 }
             }
+            self.scope(index).children = children;
             self.free_scopes.push(index);
         }
     }
@@ -635,11 +636,11 @@ impl<S: Structure, T> Tasks<S, T> {
         self.live -= 1;
         let task = &mut self.tasks[slot.0 as usize];
         task.life = Life::Ended;
-        let scopes = std::mem::take(&mut task.scopes);
-        let dependents = std::mem::take(&mut task.dependents);
+        let mut scopes = std::mem::take(&mut task.scopes);
+        let mut dependents = std::mem::take(&mut task.dependents);
         let (own_home, known) = (task.home, task.known.clone());
         let home = self.enclosing(own_home);
-        for index in scopes {
+        for index in scopes.drain(..) {
             let scope = self.scope(index);
             scope.left_open = true;
             scope.outer = home;
@@ -661,10 +662,14 @@ impl<S: Structure, T> Tasks<S, T> {
             home.alive -= 1;
             home.known.learn(structure, &known);
         }
-        for dependent in dependents {
+        for dependent in dependents.drain(..) {
             self.task(dependent).waits_for -= 1;
             self.depend(dependent, slot);
         }
+        // Their memory is used again.
+        let task = self.task(slot);
+        task.scopes = scopes;
+        task.dependents = dependents;
     }
 
     /// What the acting task did so far will be known to others: gives what they will know. The task goes on with a new

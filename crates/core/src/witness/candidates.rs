@@ -5,7 +5,7 @@ use crate::analysis::tasks::{Block, Order};
 use crate::event::{AccessKind, LockMode, RegionId, SiteId};
 use crate::finding::Whole;
 use crate::sptree::{StepId, Structure};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// An access of a location.
 #[derive(Clone, Debug)]
@@ -67,27 +67,69 @@ pub(super) struct Location {
     pub(super) conflicts: Vec<Conflict>,
     /// Some accesses or conflicts were left out.
     pub(super) incomplete: bool,
-    classes: FxHashSet<Class>,
+    /// How many accesses of each class each step has, once there are many.
+    classes: FxHashMap<Class, FxHashMap<u32, u32>>,
+    /// The step of the last access, and how many it has in a row.
+    of_step: (u32, usize),
 }
 
-/// So many accesses of a location are remembered in each window; beyond that only those of a place, kind, block and set of
-/// locks that were not yet there.
-pub(super) const MOST_TOUCHES: usize = 1024;
+/// So many accesses of a location are remembered in each window; beyond that only those of a new class: place, kind, block
+/// and set of locks.
+pub(super) const MOST_TOUCHES: usize = 2048;
+
+/// From so many on, a step has two of each class.
+const FEW_TOUCHES: usize = 512;
+
+/// After so many in a row, a step has no more of a class that it had lately.
+const MOST_OF_STEP: usize = 128;
 
 /// So many conflicts are remembered in each window.
 pub(super) const MOST_CONFLICTS: usize = 1 << 24;
 
 impl Location {
-    /// True if a further access is to be remembered.
-    pub(super) fn wants(&mut self, class: impl FnOnce() -> Class) -> bool {
-        if self.touches.len() < MOST_TOUCHES {
+    /// True if a further access is to be remembered, which is one of a class by a step.
+    pub(super) fn wants(&mut self, class: impl FnOnce() -> Class, step_instance: u32) -> bool {
+        let mut class = Some(class);
+        if self.touches.len() >= FEW_TOUCHES {
+            if self.classes.is_empty() {
+                for touch in &self.touches {
+                    *self
+                        .classes
+                        .entry(touch.class())
+                        .or_default()
+                        .entry(touch.step_instance)
+                        .or_default() += 1;
+                }
+            }
+            let Some(class) = class.take() else { return false };
+            let steps = self.classes.entry(class()).or_default();
+            let enough = if self.touches.len() < MOST_TOUCHES {
+                steps.get(&step_instance).is_some_and(|count| *count >= 2)
+            } else {
+                !steps.is_empty()
+            };
+            if enough {
+                self.incomplete = true;
+                return false;
+            }
+            *steps.entry(step_instance).or_default() += 1;
             return true;
         }
-        self.incomplete = true;
-        if self.classes.is_empty() {
-            self.classes = self.touches.iter().map(Touch::class).collect();
+        if self.of_step.0 != step_instance {
+            self.of_step = (step_instance, 0);
         }
-        self.classes.insert(class())
+        if self.of_step.1 >= MOST_OF_STEP {
+            // So that one long loop does not leave nothing for the others.
+            let Some(class) = class.take() else { return false };
+            let class = class();
+            let alike = |touch: &&Touch| touch.step_instance == step_instance && touch.class() == class;
+            if self.touches.iter().rev().take(MOST_OF_STEP).filter(alike).count() >= 2 {
+                self.incomplete = true;
+                return false;
+            }
+        }
+        self.of_step.1 += 1;
+        true
     }
 
     /// Remembers the access that is happening now. `left` is how many conflicts may still be remembered.
@@ -320,10 +362,13 @@ pub(super) struct GroupTear {
 /// So many combinations of accesses of two regions are looked at.
 const MOST_COMBINATIONS: usize = 4096;
 
+/// A region, and its accesses with those of another region that conflict with them.
+type Conflicts = (Whole, Vec<(u32, u32)>);
+
 /// All tears of a group.
 pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTear> {
     let touches = &location.touches;
-    let mut pairs: FxHashMap<(u32, u32), (Whole, Vec<(u32, u32)>)> = FxHashMap::default();
+    let mut pairs: FxHashMap<(u32, u32), Conflicts> = FxHashMap::default();
     for conflict in &location.conflicts {
         for (mine, other) in [(conflict.earlier, conflict.later), (conflict.later, conflict.earlier)] {
             for (instance, whole) in regions(&touches[mine as usize], examine) {

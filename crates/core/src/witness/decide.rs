@@ -1,7 +1,7 @@
 //! Decides the candidates of a window, and gathers the findings of the run.
 
 use super::candidates::{self, Examine, Location, Touch, common, exclude};
-use super::recording::{Place, Recording};
+use super::recording::{NONE, Place, Recording};
 use super::search::{Answer, Goal, Limits, Run, Search};
 use super::validate::Validator;
 use crate::event::{AccessKind, Addr, GroupId, Op, RegionId, SiteId};
@@ -68,6 +68,15 @@ struct Claim {
     observed: bool,
 }
 
+/// Candidates for a race between the same two places.
+struct RacePlaces {
+    key: FindingKey,
+    pairs: Vec<(u32, u32)>,
+    /// The access of the last pair, and how many different ones there were.
+    later: u32,
+    count: u64,
+}
+
 /// What became of a claim.
 #[derive(Clone, Debug)]
 enum Fate {
@@ -104,11 +113,6 @@ impl Verdicts {
             given_up: 0,
             windows: 0,
         }
-    }
-
-    /// True if further candidates for a race between two places cannot change anything but the count.
-    pub(super) fn is_race_observed(&self, key: &FindingKey) -> bool {
-        self.index.get(key).is_some_and(|at| self.entries[*at].sureness == Sureness::Observed)
     }
 
     /// Decides all that the locations of a window are candidates for.
@@ -151,60 +155,50 @@ impl Verdicts {
 
     fn races(&mut self, window: &mut Window<'_>, location: &Location) {
         let touches = &location.touches;
-        let mut claims: Vec<(FindingKey, Vec<Claim>)> = Vec::new();
-        let mut index: FxHashMap<FindingKey, usize> = FxHashMap::default();
-        let mut seen: FxHashSet<(Place, Place)> = FxHashSet::default();
+        let mut places: Vec<RacePlaces> = Vec::new();
+        let mut index: FxHashMap<(SiteId, SiteId, u64), usize> = FxHashMap::default();
         for conflict in &location.conflicts {
             let (a, b) = (&touches[conflict.earlier as usize], &touches[conflict.later as usize]);
-            if conflict.ordered
-                || (a.atomic && b.atomic)
-                || exclude(&a.held, &b.held)
-                || !seen.insert((a.place, b.place))
-            {
+            if conflict.ordered || (a.atomic && b.atomic) || exclude(&a.held, &b.held) {
                 continue;
             }
             let Some(bytes) = common(a.bytes, b.bytes) else { continue };
-            let mut sites = vec![a.site, b.site];
-            sites.sort_unstable();
-            let key = FindingKey::new(Rule::DataRace, Vec::new(), sites, access_op(AccessKind::Write, bytes));
-            if self.is_race_observed(&key) {
-                self.count(&key);
-                continue;
-            }
-            let size = u32::try_from(bytes.1 - bytes.0).unwrap_or(u32::MAX);
-            let claim = Claim {
-                rule: Rule::DataRace,
-                goal: Goal::Both(a.place, b.place),
-                accesses: vec![a.place, b.place],
-                evidence: Evidence::Race(Race { addr: Addr(bytes.0), size }),
-                observed: window.was_race_observed(a.place, b.place),
-                key: key.clone(),
-            };
-            let at = *index.entry(key.clone()).or_insert_with(|| {
-                claims.push((key, Vec::new()));
-                claims.len() - 1
+            let sites = (a.site.min(b.site), a.site.max(b.site));
+            let addr = if sites.0.is_some() && sites.1.is_some() { 0 } else { bytes.0 };
+            let at = *index.entry((sites.0, sites.1, addr)).or_insert_with(|| {
+                let op = access_op(AccessKind::Write, bytes);
+                let key = FindingKey::new(Rule::DataRace, Vec::new(), vec![sites.0, sites.1], op);
+                places.push(RacePlaces { key, pairs: Vec::new(), later: NONE, count: 0 });
+                places.len() - 1
             });
-            claims[at].1.push(claim);
+            let places = &mut places[at];
+            if places.later != conflict.later {
+                (places.later, places.count) = (conflict.later, places.count + 1);
+            }
+            places.pairs.push((conflict.earlier, conflict.later));
         }
-        for (key, mut claims) in claims {
-            // One that was observed needs no search.
-            claims.sort_by_key(|claim| !claim.observed);
-            let count = claims.len() as u64;
-            let mut counted = false;
-            for claim in claims {
-                let known = self.sureness(&key);
-                if known >= Some(Sureness::OtherSchedule) && !claim.observed {
-                    break;
+        for RacePlaces { key, mut pairs, count, .. } in places {
+            let mut left = count;
+            if self.sureness(&key) != Some(Sureness::Observed) {
+                // One that was observed needs no search.
+                let place = |at: u32| touches[at as usize].place;
+                let observed = |pair: &(u32, u32)| window.was_race_observed(place(pair.0), place(pair.1));
+                if let Some(at) = pairs.iter().position(observed) {
+                    pairs = vec![pairs[at]];
                 }
-                let fate = self.fate(window, &claim, location.incomplete);
-                counted |= self.tell(window, claim, fate, if counted { 0 } else { count });
-                if self.sureness(&key) >= Some(Sureness::OtherSchedule) {
-                    break;
+                for (a, b) in pairs {
+                    let (a, b) = (&touches[a as usize], &touches[b as usize]);
+                    let claim = race(window, a, b, &key);
+                    if self.sureness(&key) >= Some(Sureness::OtherSchedule) && !claim.observed {
+                        break;
+                    }
+                    let fate = self.fate(window, &claim, location.incomplete);
+                    if self.tell(window, claim, fate, left) {
+                        left = 0;
+                    }
                 }
             }
-            if !counted {
-                self.count(&key);
-            }
+            self.count(&key, left);
         }
     }
 
@@ -227,7 +221,7 @@ impl Verdicts {
             let whole = Whole::Holds(window.recording.lock_id(gap.lock));
             let claim = torn(window.recording, Rule::LockGap, whole, three, gap.bytes, None);
             if self.sureness(&claim.key) == Some(Sureness::Observed) {
-                self.count(&claim.key);
+                self.count(&claim.key, 1);
                 continue;
             }
             self.first_that_holds(window, vec![claim], location.incomplete, true);
@@ -332,9 +326,9 @@ impl Verdicts {
         self.index.get(key).map(|at| self.entries[*at].sureness)
     }
 
-    fn count(&mut self, key: &FindingKey) {
+    fn count(&mut self, key: &FindingKey, count: u64) {
         if let Some(at) = self.index.get(key) {
-            self.entries[*at].finding.count += 1;
+            self.entries[*at].finding.count += count;
         }
     }
 
@@ -379,6 +373,19 @@ fn labels(whole: Whole) -> Vec<RegionId> {
     match whole {
         Whole::Block(region) => vec![region],
         Whole::Step | Whole::Holds(_) => Vec::new(),
+    }
+}
+
+fn race(window: &Window<'_>, a: &Touch, b: &Touch, key: &FindingKey) -> Claim {
+    let bytes = common(a.bytes, b.bytes).unwrap_or(a.bytes);
+    let size = u32::try_from(bytes.1 - bytes.0).unwrap_or(u32::MAX);
+    Claim {
+        rule: Rule::DataRace,
+        goal: Goal::Both(a.place, b.place),
+        accesses: vec![a.place, b.place],
+        evidence: Evidence::Race(Race { addr: Addr(bytes.0), size }),
+        observed: window.was_race_observed(a.place, b.place),
+        key: key.clone(),
     }
 }
 

@@ -1,4 +1,63 @@
 //! The second pass: which of the apparent findings some schedule of the same operations really shows.
+//!
+//! The first pass looks at structure and locks, tells what is *apparent*, and [flags](Flagged) the memory. Then the same
+//! trace is replayed with an [`Examination`], which remembers what was done to the flagged memory and around it, and decides
+//! everything that is apparent there:
+//!
+//! ```
+//! # use keirin_core::analysis::tasks::Flagged;
+//! # use keirin_core::replay::{ReplayOptions, tasks::{TaskOptions, TaskReplay}};
+//! # use keirin_core::sptree::ranks::Ranks;
+//! # use keirin_core::witness::{Examination, Examine};
+//! # let flagged = Flagged::default(); // that of the first pass' outcome
+//! let examination = Examination::new(&flagged, Examine { races: true, ..Examine::default() });
+//! let pass: TaskReplay<'_, _, Ranks> =
+//!     TaskReplay::new(&examination, "witness", ReplayOptions::default(), TaskOptions::default());
+//! // … feed the trace …
+//! let findings = pass.finish().findings;
+//! # assert!(findings.is_empty());
+//! ```
+//!
+//! **Definitions.** A *schedule* is an order of the recorded operations, or of those that the tasks do first, in which each
+//! task keeps its own order; a task starts after it was spawned, and after the end of the tasks that it depends on; a wait
+//! comes after the end of the task's children (not of theirs), the end of a finish scope after that of all descendants
+//! spawned within, a join after the end of the joined task; what receives a signal comes after the signals that it had
+//! received in the observed run; and locks exclude each other by their modes. That it may lead into a deadlock later does
+//! not matter. A schedule shows
+//! - a race if both accesses are the next operations of their tasks at some point;
+//! - a torn region if the other task's access comes after the region's first access and before its second one;
+//! - a torn group if the other region's access comes after the first access of this one that it conflicts with, and
+//!   another one, of another location, before a later access of this one that it conflicts with;
+//! - a gap if a write comes between the last read under one hold of a lock and the write under a later hold.
+//!
+//! **Verdicts.** `Observed` if the observed run shows it; `OtherSchedule` if the search finds a schedule and an independent
+//! check agrees; `Suspected(LocksForbid)` if structure and locks held at the accesses allow it but no schedule shows it;
+//! `Suspected(SearchGivenUp)` if the limits did not suffice. For groups, what no schedule shows is not told at all. The
+//! verdicts do not depend on the observed order, except for whether something was observed. The last two operations of a
+//! race's witness are the two accesses.
+//!
+//! **What is told.** Each finding is told by its places. Of the pairs of accesses of one region instance between which the
+//! same access fits, only the nearest is told, so that one defect is one finding. A place that has been shown is not
+//! searched again.
+//!
+//! **Windows.** When the driver says that all that came before comes before all that follows, the candidates so far are
+//! decided and the operations forgotten. A witness goes as observed up to there.
+//!
+//! **Cost.** 64 bytes for each recorded operation of a window, about 100 for each access of flagged memory and 12 for each
+//! two that conflict. A candidate costs time linear in the operations that it needs if no lock is kept while others must
+//! go on; otherwise, in the worst case, exponential in the number of
+//! such locks. What has no flagged memory costs one look-up for each stretch of memory.
+//!
+//! **Limits.** Exact within these bounds, and `SearchGivenUp` in place of `LocksForbid` beyond the first two of them:
+//! - [`Examination::STATES`] and [`Examination::WORK`] for each candidate, [`Examination::TOTAL_WORK`] for the run;
+//! - 512 accesses of a location in each window (128 in a row by one step); then two of each place, kind, block and set of
+//!   locks for each step, and from 2048 on one of them in all; 2²⁴ conflicts in all locations together;
+//! - after 256 regions whose nearest accesses are at the same places, and shown, further ones are taken to be like them;
+//! - 4096 combinations of accesses of two regions of a group;
+//! - a thread that nobody forked and that appears only after a window was closed is not compared with that window;
+//! - what an atomic operation, a fence or a barrier waits for is not checked independently;
+//! - where one token is signalled and received by very many tasks, the recording grows with the product of both.
+
 pub use candidates::Examine;
 
 mod candidates;
@@ -117,7 +176,7 @@ impl TaskAnalysis for Examination {
         let (site, region) = (now.at.moment.site, now.block.map(|block| block.region));
         let recording = &state.recording;
         let class = || (site, part.kind, now.atomic, recording.held_by(now.actor), region);
-        found.retain(|(key, ..)| state.locations.entry(*key).or_default().wants(class));
+        found.retain(|(key, ..)| state.locations.entry(*key).or_default().wants(class, now.step_instance));
         if found.is_empty() {
             return false;
         }

@@ -26,6 +26,8 @@ struct Simulation {
     /// How many children a task had when it opened each of its scopes.
     scopes: FxHashMap<u32, Vec<usize>>,
     holders: FxHashMap<LockId, Vec<(u32, LockMode)>>,
+    /// How many of the first signals have been given.
+    given: FxHashMap<(bool, u64), usize>,
     time: u64,
     /// When the operations of the goal were done.
     times: FxHashMap<Place, u64>,
@@ -77,6 +79,9 @@ impl<'r> Validator<'r> {
                 signals.entry(key).or_default().push(signal);
             }
         }
+        for signals in signals.values_mut() {
+            signals.sort_unstable_by_key(|(position, _)| *position);
+        }
         Self { recording, signals }
     }
 
@@ -96,7 +101,7 @@ impl<'r> Validator<'r> {
             }
             for index in part.from..part.to {
                 let place = Place { actor: part.actor, index };
-                if !self.can_happen(&run, place) {
+                if !self.can_happen(&mut run, place) {
                     return false;
                 }
                 self.happen(&mut run, place);
@@ -108,7 +113,7 @@ impl<'r> Validator<'r> {
         match goal {
             Goal::Both(a, b) => [a, b]
                 .into_iter()
-                .all(|place| run.done(place.actor) == place.index && self.can_happen(&run, *place)),
+                .all(|place| run.done(place.actor) == place.index && self.can_happen(&mut run, *place)),
             Goal::Sequence(pairs) => {
                 pairs.iter().all(|(earlier, later)| match (run.times.get(earlier), run.times.get(later)) {
                     (Some(earlier), Some(later)) => earlier < later,
@@ -118,7 +123,7 @@ impl<'r> Validator<'r> {
         }
     }
 
-    fn can_happen(&self, run: &Simulation, place: Place) -> bool {
+    fn can_happen(&self, run: &mut Simulation, place: Place) -> bool {
         let record = &self.recording.actors[place.actor as usize];
         let Some(operation) = record.operations.get(place.index as usize) else { return false };
         let starts = place.index > 0
@@ -145,10 +150,8 @@ impl<'r> Validator<'r> {
                     operation.other as usize >= self.recording.actors.len()
                         || run.has_ended(self.recording, operation.other)
                 }
-                Op::HappensAfter { token } => self.were_signalled(run, (true, token), position, place.actor),
-                Op::Wait { condition } => {
-                    self.were_signalled(run, (false, u64::from(condition.0)), position, place.actor)
-                }
+                Op::HappensAfter { token } => self.were_signalled(run, (true, token), position),
+                Op::Wait { condition } => self.were_signalled(run, (false, u64::from(condition.0)), position),
                 Op::Atomic { .. } | Op::Fence { .. } | Op::BarrierLeave { .. } => {
                     self.recording.needs(operation).iter().all(|need| run.has_happened(need))
                 }
@@ -157,12 +160,14 @@ impl<'r> Validator<'r> {
     }
 
     /// True if all signals were given that the observed run had given at a position.
-    fn were_signalled(&self, run: &Simulation, key: (bool, u64), position: u64, actor: u32) -> bool {
+    fn were_signalled(&self, run: &mut Simulation, key: (bool, u64), position: u64) -> bool {
         let signals = self.signals.get(&key).map_or(&[][..], Vec::as_slice);
-        signals
-            .iter()
-            .filter(|(given, place)| *given < position && place.actor != actor)
-            .all(|(_, place)| run.has_happened(place))
+        let mut given = run.given.get(&key).copied().unwrap_or(0);
+        while signals.get(given).is_some_and(|(_, place)| run.has_happened(place)) {
+            given += 1;
+        }
+        run.given.insert(key, given);
+        given >= signals.partition_point(|(given, _)| *given < position)
     }
 
     fn happen(&self, run: &mut Simulation, place: Place) {

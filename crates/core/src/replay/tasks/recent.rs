@@ -13,23 +13,25 @@ pub(super) struct RecentAccesses {
 struct Recent {
     addr: u64,
     turn: u32,
-    size: u32,
-    /// One bit for each kind, plain and atomic.
-    kinds: u8,
+    /// The size, and one bit for each kind, plain and atomic. (Accesses of more bytes than fit are not remembered.)
+    size_and_kinds: u32,
 }
 
+const KIND_BITS: u32 = 4;
+
 impl RecentAccesses {
-    const ENTRIES: usize = 1 << 9;
+    /// Few enough to stay close to the processor for several threads.
+    const ENTRIES: usize = 1 << 8;
 
     #[inline]
     fn index(addr: Addr) -> usize {
         // Neighbouring words have neighbouring entries.
-        ((addr.0 >> 3) ^ (addr.0 >> 12)) as usize % Self::ENTRIES
+        ((addr.0 >> 3) ^ (addr.0 >> 11)) as usize % Self::ENTRIES
     }
 
     #[inline]
-    fn bit(part: Part, atomic: bool) -> u8 {
-        1 << (u8::from(part.kind == AccessKind::Write) + 2 * u8::from(atomic))
+    fn bit(part: Part, atomic: bool) -> u32 {
+        1 << (u32::from(part.kind == AccessKind::Write) + 2 * u32::from(atomic))
     }
 
     #[inline]
@@ -37,8 +39,8 @@ impl RecentAccesses {
         self.entries.get(Self::index(part.addr)).is_some_and(|recent| {
             recent.turn == turn
                 && recent.addr == part.addr.0
-                && recent.size == part.size
-                && recent.kinds & Self::bit(part, atomic) != 0
+                && recent.size_and_kinds >> KIND_BITS == part.size
+                && recent.size_and_kinds & Self::bit(part, atomic) != 0
         })
     }
 
@@ -47,18 +49,24 @@ impl RecentAccesses {
         if self.entries.is_empty() {
             self.entries.resize(Self::ENTRIES, Recent::default());
         }
-        let recent = &mut self.entries[Self::index(part.addr)];
-        if recent.turn != turn || recent.addr != part.addr.0 || recent.size != part.size {
-            *recent = Recent { addr: part.addr.0, turn, size: part.size, kinds: 0 };
+        let size = part.size << KIND_BITS;
+        if size >> KIND_BITS != part.size {
+            return;
         }
-        recent.kinds |= Self::bit(part, atomic);
+        let recent = &mut self.entries[Self::index(part.addr)];
+        let same = recent.turn == turn
+            && recent.addr == part.addr.0
+            && recent.size_and_kinds >> KIND_BITS == part.size;
+        let kinds = if same { recent.size_and_kinds } else { size };
+        *recent = Recent { addr: part.addr.0, turn, size_and_kinds: kinds | Self::bit(part, atomic) };
     }
 
     /// Memory was freed.
     pub(super) fn forget(&mut self, addr: Addr, size: u32) {
         let last = addr.0.saturating_add(u64::from(size));
         for recent in &mut self.entries {
-            if recent.addr < last && recent.addr.saturating_add(u64::from(recent.size)) > addr.0 {
+            let end = recent.addr.saturating_add(u64::from(recent.size_and_kinds >> KIND_BITS));
+            if recent.addr < last && end > addr.0 {
                 *recent = Recent::default();
             }
         }

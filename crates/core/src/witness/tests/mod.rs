@@ -1,12 +1,14 @@
+mod details;
 mod program;
 
 use super::{Examination, Examine};
 use crate::analysis::tasks::Flagged;
 use crate::event::{Event, GroupId, Op, SiteId, ThreadId};
-use crate::finding::{Doubt, Evidence, Rule, Verdict};
+use crate::finding::{Doubt, Evidence, RawFinding, Rule, Verdict, Witness};
 use crate::replay::tasks::{TaskOptions, TaskReplay};
 use crate::replay::{Pass, ReplayOptions};
 use crate::sptree::ranks::Ranks;
+use crate::tasks::Actor;
 use crate::trace::Batch;
 use program::Program;
 use std::collections::BTreeSet;
@@ -39,9 +41,52 @@ fn examine(events: &[Event], examine: Examine) -> crate::replay::Outcome {
     replay.finish()
 }
 
-fn told(events: &[Event], what: Examine) -> Told {
+/// Follows a witness by the meaning of the program.
+fn follow(program: &Program, events: &[Event], finding: &RawFinding, witness: &Witness) {
+    let mut order: Vec<usize> = (0..witness.as_observed_until as usize).collect();
+    for segment in &witness.segments {
+        let of_actor = |at: &usize| match segment.actor {
+            Actor::Thread(thread) => events[*at].thread == thread,
+            Actor::Task(task) => events[*at].thread.0 == task.0,
+        };
+        let part = (segment.first as usize - 1..segment.last as usize).filter(of_actor);
+        let before = order.len();
+        order.extend(part);
+        assert_eq!((order.len() - before) as u64, segment.operations);
+    }
+    let mut done = vec![0; program.tasks.len()];
+    let accesses: Vec<usize> = finding.steps.iter().map(|step| step.moment.position as usize - 1).collect();
+    for (number, at) in order.iter().enumerate() {
+        let Event { thread, op, .. } = events[*at];
+        let task = thread.index();
+        if finding.rule == Rule::DataRace && number + 2 == order.len() {
+            let mut last: Vec<usize> = order[number..].to_vec();
+            last.sort_unstable();
+            let mut both = accesses.clone();
+            both.sort_unstable();
+            assert_eq!(last, both);
+            for at in last {
+                assert_eq!(program.enabled(&done, events[at].thread.index()), Some(events[at].op));
+            }
+        }
+        let expected = match op {
+            Op::TaskBegin { .. } => continue,
+            Op::TaskEnd { .. } => program::END,
+            op => op,
+        };
+        assert_eq!(program.enabled(&done, task), Some(expected), "{witness:?}");
+        done[task] += 1;
+    }
+    let times: Vec<_> = accesses.iter().map(|access| order.iter().position(|at| at == access)).collect();
+    assert!(times.iter().all(Option::is_some));
+    if let Evidence::Torn(_) = finding.evidence {
+        assert!(times.is_sorted());
+    }
+}
+
+fn told(program: &Program, events: &[Event], what: Examine) -> Told {
     let list = examine(events, what).findings;
-    let tell = |finding: &crate::finding::RawFinding| {
+    let tell = |finding: &RawFinding| {
         let mut sites: Vec<u32> = finding.steps.iter().map(|step| step.moment.site.0).collect();
         if finding.rule == Rule::DataRace {
             sites.sort_unstable();
@@ -49,7 +94,7 @@ fn told(events: &[Event], what: Examine) -> Told {
         let verdict = match &finding.verdict {
             Verdict::Observed => 'O',
             Verdict::OtherSchedule { witness } => {
-                assert!(!witness.segments.is_empty());
+                follow(program, events, finding, witness);
                 'O'
             }
             Verdict::Suspected(Doubt::LocksForbid) => 'F',
@@ -73,9 +118,9 @@ fn verdicts(text: &str, what: Examine) -> Told {
     let program = Program::parse(text);
     let runs: Vec<Vec<Event>> = (0..24).filter_map(|seed| program.observe(seed)).collect();
     assert!(!runs.is_empty(), "{text}: always deadlocks");
-    let first = told(&runs[0], what);
+    let first = told(&program, &runs[0], what);
     for run in &runs {
-        assert_eq!(told(run, what), first, "{text}: {run:#?}");
+        assert_eq!(told(&program, run, what), first, "{text}: {run:#?}");
     }
     first
 }

@@ -16,7 +16,11 @@ pub(super) struct Program {
     pub(super) tasks: Vec<Vec<(Op, SiteId)>>,
 }
 
-const END: Op = Op::ThreadEnd;
+/// An operation: its task and its number there.
+type At = (usize, usize);
+
+/// The end of a task.
+pub(super) const END: Op = Op::ThreadEnd;
 
 impl Program {
     pub(super) fn parse(text: &str) -> Self {
@@ -343,12 +347,12 @@ impl Program {
         tears
     }
 
-    fn can_come_between(&self, first: (usize, usize), between: (usize, usize), last: (usize, usize)) -> bool {
+    fn can_come_between(&self, first: At, between: At, last: At) -> bool {
         self.can_follow(&[(first, between), (between, last)])
     }
 
     /// True if some schedule has the first of each pair before the second, and all of them.
-    fn can_follow(&self, sequence: &[((usize, usize), (usize, usize))]) -> bool {
+    fn can_follow(&self, sequence: &[(At, At)]) -> bool {
         let mut seen: HashSet<Vec<usize>> = HashSet::new();
         let mut left = vec![vec![0; self.tasks.len()]];
         while let Some(done) = left.pop() {
