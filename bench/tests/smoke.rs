@@ -153,17 +153,21 @@ fn task_analyses_are_measured_on_all_families() {
     let settings = tasks::Settings { events: 3000, rounds: 1, families: Family::TASKS.to_vec() };
     let mut tables = Vec::new();
     tasks::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
-    assert_eq!(tables.len(), Family::TASKS.len());
-    for (table, family) in tables.iter().zip(Family::TASKS) {
+    assert_eq!(tables.len(), 2 * Family::TASKS.len());
+    for (pair, family) in tables.chunks(2).zip(Family::TASKS) {
+        let [table, lock_free] = pair else { panic!("there are two parts for each family") };
         assert!(table.starts_with(&format!("### `{family}`")), "{table}");
         let (speed, structures) = table.split_once("PTRacer with other").expect("there are two tables");
         let speed = rows(speed);
-        assert_eq!(speed.len(), 9, "{table}");
-        for row in &speed[2..] {
-            assert_eq!(row.len(), 9, "{table}");
-            assert!([1, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{table}");
+        assert_eq!(speed.len(), 8, "{table}");
+        let lock_free = rows(lock_free);
+        assert_eq!(lock_free.len(), 4, "{lock_free:?}");
+        for row in speed[2..].iter().chain(&lock_free[2..]) {
+            assert_eq!(row.len(), 9, "{row:?}");
+            assert!([1, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{row:?}");
         }
-        assert!(speed[3][8].contains("million/s: ") && speed[6][8].contains("× PTRacer: "), "{table}");
+        assert!(speed[3][8].contains("million/s: ") && speed[5][8].contains("× PTRacer: "), "{table}");
+        assert!(lock_free[2][8].contains("million/s: "), "{lock_free:?}");
         for row in rows(structures) {
             assert_eq!(row.len(), 11, "{table}");
             assert!([1, 4, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{table}");
