@@ -67,6 +67,7 @@ fn main() -> Result<()> {
             let settings = tasks::Settings {
                 events: *arguments.get_one("events").expect("has a default"),
                 rounds: *arguments.get_one("rounds").expect("has a default"),
+                limit: limit(arguments),
                 families: families(arguments, &Family::TASKS),
             };
             if let Some(family) = settings.families.iter().find(|family| !family.has_tasks()) {
@@ -131,7 +132,7 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("transactions")
                 .about("How many transactions are stored, as in Table 1 of the Velodrome paper")
-                .args([events("1_000_000"), limit, families.clone()]),
+                .args([events("1_000_000"), limit.clone(), families.clone()]),
         )
         .subcommand(
             Command::new("oracle")

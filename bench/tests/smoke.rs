@@ -150,7 +150,8 @@ fn task_analyses_are_judged_by_all_schedules() {
 
 #[test]
 fn task_analyses_are_measured_on_all_families() {
-    let settings = tasks::Settings { events: 3000, rounds: 1, families: Family::TASKS.to_vec() };
+    let settings =
+        tasks::Settings { events: 3000, rounds: 1, limit: LIMIT, families: Family::TASKS.to_vec() };
     let mut tables = Vec::new();
     tasks::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
     assert_eq!(tables.len(), 2 * Family::TASKS.len());
