@@ -152,6 +152,7 @@ fn command_line() -> Command {
             Command::new("tasks").about("How fast the analyses of tasks are, and what they remember").args([
                 events("17_300_000"),
                 rounds.clone(),
+                limit,
                 families,
             ]),
         )
