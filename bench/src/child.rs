@@ -48,11 +48,24 @@ pub fn run(command: &mut Command, folder: &Path, limit: Option<Duration>) -> Res
 /// Runs a command to its end, where findings are no failure. Of its output only so many bytes at the end are kept: with
 /// a long report in memory, this process would count in what its next children seem to need.
 pub fn run_with_findings(command: &mut Command, folder: &Path, most: u64) -> Result<Cost> {
-    let Some((status, cost)) = measure(command, folder, None, most)? else { bail!("{command:?} was killed") };
+    match run_with_findings_until(command, folder, None, most)? {
+        Ending::Done(cost) => Ok(cost),
+        Ending::Killed => bail!("{command:?} was killed"),
+    }
+}
+
+/// The same, to its end or to a limit of real time.
+pub fn run_with_findings_until(
+    command: &mut Command,
+    folder: &Path,
+    limit: Option<Duration>,
+    most: u64,
+) -> Result<Ending> {
+    let Some((status, cost)) = measure(command, folder, limit, most)? else { return Ok(Ending::Killed) };
     if status.code() != Some(FINDINGS) {
         ensure_success(command, status, &cost)?;
     }
-    Ok(cost)
+    Ok(Ending::Done(cost))
 }
 
 /// None if the limit was reached.

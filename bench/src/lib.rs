@@ -6,11 +6,14 @@
 
 pub mod analyses;
 pub mod child;
+pub mod many_tasks;
+pub mod oracle;
 pub mod programs;
 pub mod readers;
 pub mod shapes;
 pub mod structure;
 pub mod table;
+pub mod tasks;
 pub mod traces;
 pub mod transactions;
 pub mod warnings;

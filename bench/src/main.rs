@@ -1,12 +1,13 @@
 //! `keirin-bench`: see the README beside it.
 
 use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
-use keirin_bench::{analyses, traces, transactions};
+use keirin_bench::{analyses, many_tasks, oracle, tasks, traces, transactions};
 use keirin_core::generate::Family;
 use std::io::Write;
 use std::path::PathBuf;
@@ -51,6 +52,35 @@ fn main() -> Result<()> {
             structure::tables(&programs()?, &settings, print)
         }
         Some(("build-structure", arguments)) => build_structure(arguments),
+        Some(("oracle", arguments)) => {
+            let settings = oracle::Settings {
+                programs: *arguments.get_one("programs").expect("has a default"),
+                disciplines: arguments
+                    .get_many("disciplines")
+                    .map(|names| names.cloned().collect())
+                    .unwrap_or_default(),
+            };
+            print(&oracle::tables(&settings)?);
+            Ok(())
+        }
+        Some(("tasks", arguments)) => {
+            let settings = tasks::Settings {
+                events: *arguments.get_one("events").expect("has a default"),
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                limit: limit(arguments),
+                families: families(arguments, &Family::TASKS),
+            };
+            if let Some(family) = settings.families.iter().find(|family| !family.has_tasks()) {
+                bail!("`{family}` has no tasks");
+            }
+            tasks::tables(&programs()?, &settings, print)
+        }
+        Some(("many-tasks", arguments)) => {
+            let settings =
+                many_tasks::Settings { tasks: *arguments.get_one("tasks").expect("has a default") };
+            many_tasks::tables(&programs()?, &settings, print)
+        }
+        Some(("run-many-tasks", arguments)) => run_many_tasks(arguments),
         _ => bail!("no such command"),
     }
 }
@@ -102,7 +132,42 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("transactions")
                 .about("How many transactions are stored, as in Table 1 of the Velodrome paper")
-                .args([events("1_000_000"), limit, families]),
+                .args([events("1_000_000"), limit.clone(), families.clone()]),
+        )
+        .subcommand(
+            Command::new("oracle")
+                .about(
+                    "How exact the analyses of tasks are, on small programs of which all schedules are tried",
+                )
+                .arg(number("programs", "20_000").help("Random programs of each discipline"))
+                .arg(
+                    Arg::new("disciplines")
+                        .value_name("DISCIPLINE")
+                        .num_args(0..)
+                        .value_parser(PossibleValuesParser::new(oracle::names()))
+                        .help("What the programs do with locks, and how their tasks wait for each other"),
+                ),
+        )
+        .subcommand(
+            Command::new("tasks").about("How fast the analyses of tasks are, and what they remember").args([
+                events("17_300_000"),
+                rounds.clone(),
+                limit,
+                families,
+            ]),
+        )
+        .subcommand(
+            Command::new("many-tasks")
+                .about("Whether memory grows with the number of tasks")
+                .arg(number("tasks", "100_000_000").help("Tasks of the longest runs, about")),
+        )
+        .subcommand(
+            Command::new("run-many-tasks")
+                .hide(true)
+                .about("Makes a run of many tasks and analyses it; prints figures")
+                .arg(Arg::new("shape").required(true))
+                .arg(Arg::new("analysis").required(true))
+                .arg(Arg::new("tasks").required(true).value_parser(number_from)),
         )
         .subcommand(
             Command::new("structure")
@@ -124,6 +189,21 @@ fn command_line() -> Command {
                 .arg(Arg::new("reader").required(true))
                 .arg(Arg::new("trace").required(true).value_parser(value_parser!(PathBuf))),
         )
+}
+
+/// An option with a positive number.
+fn number(name: &'static str, default: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name("N").default_value(default).value_parser(number_from)
+}
+
+fn number_from(text: &str) -> Result<u64, String> {
+    let number: u64 = text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    match number {
+        0 => Err("nothing would be done".to_owned()),
+        // Numbers of tasks have 32 bits.
+        _ if number > 1_000_000_000 => Err("that is too much".to_owned()),
+        _ => Ok(number),
+    }
 }
 
 /// A number of events of which a tenth is still a trace.
@@ -167,6 +247,15 @@ fn build_structure(arguments: &ArgMatches) -> Result<()> {
     let Some(contestant) = Contestant::from_name(contestant) else { bail!("`{contestant}` is no structure") };
     let shrink = *arguments.get_one("shrink").expect("is required");
     print(&contestant.measure(shape, shrink).line());
+    Ok(())
+}
+
+fn run_many_tasks(arguments: &ArgMatches) -> Result<()> {
+    let shape: &String = arguments.get_one("shape").expect("is required");
+    let analysis: &String = arguments.get_one("analysis").expect("is required");
+    let Some(shape) = many_tasks::Shape::from_name(shape) else { bail!("`{shape}` is no shape") };
+    let tasks = *arguments.get_one("tasks").expect("is required");
+    print(&many_tasks::measure(shape, analysis, tasks)?.line());
     Ok(())
 }
 

@@ -59,4 +59,11 @@ impl Programs {
         command.args(["build-structure", shape, contestant, &shrink.to_string()]);
         command
     }
+
+    /// A run of many tasks that is made and analysed, as a program of its own.
+    pub fn many_tasks(&self, shape: &str, analysis: &str, tasks: u64) -> Command {
+        let mut command = Command::new(&self.bench);
+        command.args(["run-many-tasks", shape, analysis, &tasks.to_string()]);
+        command
+    }
 }

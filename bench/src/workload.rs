@@ -25,6 +25,17 @@ impl Trace {
         Self::generate_torn(programs, folder, family, events, 0.0, extension)
     }
 
+    /// Generates a trace of tasks that take no locks.
+    pub(crate) fn generate_without_locks(
+        programs: &Programs,
+        folder: &Path,
+        family: Family,
+        events: u64,
+        extension: &str,
+    ) -> Result<Self> {
+        Self::generate_with(programs, folder, family, events, &["--discipline", "none"], extension)
+    }
+
     /// Generates a trace of which a share of the regions is torn by another thread.
     pub(crate) fn generate_torn(
         programs: &Programs,
@@ -34,12 +45,23 @@ impl Trace {
         violations: f64,
         extension: &str,
     ) -> Result<Self> {
+        let share = violations.to_string();
+        Self::generate_with(programs, folder, family, events, &["--violations", &share], extension)
+    }
+
+    fn generate_with(
+        programs: &Programs,
+        folder: &Path,
+        family: Family,
+        events: u64,
+        options: &[&str],
+        extension: &str,
+    ) -> Result<Self> {
         let path = folder.join(format!("{family}-{events}.{extension}"));
         let mut command =
             programs.keirin(&["gen", "--family", family.name(), "--events", &events.to_string()]);
-        command.args(["--violations", &violations.to_string()]);
         let trace = Self { path };
-        run_to_end(command.arg("--output").arg(&trace.path), folder)?;
+        run_to_end(command.args(options).arg("--output").arg(&trace.path), folder)?;
         Ok(trace)
     }
 

@@ -2,7 +2,7 @@
 
 use keirin_bench::programs::Programs;
 use keirin_bench::shapes::Shape;
-use keirin_bench::{analyses, structure, traces, transactions};
+use keirin_bench::{analyses, many_tasks, oracle, structure, tasks, traces, transactions};
 use keirin_core::generate::Family;
 use std::path::Path;
 use std::process::Command;
@@ -127,4 +127,69 @@ fn the_program_prints_a_table() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(rows(&text).len(), 5, "{text}");
+}
+
+#[test]
+fn task_analyses_are_judged_by_all_schedules() {
+    let settings = oracle::Settings { programs: 40, disciplines: Vec::new() };
+    let tables = oracle::tables(&settings).expect("what is meant to be exact is exact");
+    let disciplines = oracle::names().count();
+    for part in ["## Races", "## Atomicity of steps", "## Atomicity of annotated blocks"] {
+        let (_, table) = tables.split_once(part).expect("there is such a part");
+        let rows = rows(table);
+        assert_eq!(rows.len(), disciplines + 1, "{table}");
+        for row in &rows {
+            assert!(row[1..4].iter().all(|field| is_figure(field)), "{table}");
+        }
+    }
+    // The same programs each time, whichever thread takes them.
+    assert_eq!(tables, oracle::tables(&settings).expect("what is meant to be exact is exact"));
+    let one = oracle::Settings { programs: 10, disciplines: vec!["edges".to_owned()] };
+    assert_eq!(rows(&oracle::tables(&one).expect("what is meant to be exact is exact")).len(), 2);
+}
+
+#[test]
+fn task_analyses_are_measured_on_all_families() {
+    let settings =
+        tasks::Settings { events: 3000, rounds: 1, limit: LIMIT, families: Family::TASKS.to_vec() };
+    let mut tables = Vec::new();
+    tasks::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    assert_eq!(tables.len(), 2 * Family::TASKS.len());
+    for (pair, family) in tables.chunks(2).zip(Family::TASKS) {
+        let [table, lock_free] = pair else { panic!("there are two parts for each family") };
+        assert!(table.starts_with(&format!("### `{family}`")), "{table}");
+        let (speed, structures) = table.split_once("PTRacer with other").expect("there are two tables");
+        let speed = rows(speed);
+        assert_eq!(speed.len(), 8, "{table}");
+        let lock_free = rows(lock_free);
+        assert_eq!(lock_free.len(), 4, "{lock_free:?}");
+        for row in speed[2..].iter().chain(&lock_free[2..]) {
+            assert_eq!(row.len(), 9, "{row:?}");
+            assert!([1, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{row:?}");
+        }
+        assert!(speed[3][8].contains("million/s: ") && speed[5][8].contains("× PTRacer: "), "{table}");
+        assert!(lock_free[2][8].contains("million/s: "), "{lock_free:?}");
+        for row in rows(structures) {
+            assert_eq!(row.len(), 11, "{table}");
+            assert!([1, 4, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{table}");
+            assert!(row[8].ends_with('%') && row[9].ends_with('%') && row[10].ends_with('%'), "{table}");
+        }
+    }
+}
+
+#[test]
+fn memory_of_many_tasks_is_measured() {
+    let settings = many_tasks::Settings { tasks: 20_000 };
+    let mut tables = Vec::new();
+    many_tasks::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    assert_eq!(tables.len(), 2);
+    for table in &tables {
+        let rows = rows(table);
+        assert_eq!(rows.len(), 3 * many_tasks::Shape::ALL.len(), "{table}");
+        for row in &rows {
+            assert_eq!(row.len(), 9, "{table}");
+            assert!([1, 2, 3, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{table}");
+        }
+        assert!(rows[2][8].starts_with("flat memory: "), "{table}");
+    }
 }
