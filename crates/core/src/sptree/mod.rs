@@ -104,6 +104,12 @@ pub trait Structure: Default {
     /// A finish scope opens; the task goes on with a new step, within.
     fn open(&mut self, place: &mut Self::Place) -> Self::Scope;
 
+    /// A finish scope opens and a task is spawned in it at once.
+    fn open_and_spawn(&mut self, place: &mut Self::Place) -> (Self::Scope, Self::Place) {
+        let scope = self.open(place);
+        (scope, self.spawn(place))
+    }
+
     /// A finish scope of this task ends: the task goes on with a new step that comes after everything within. Scopes of
     /// one task are closed in the reverse order of their opening.
     fn close(&mut self, place: &mut Self::Place, scope: Self::Scope);

@@ -257,6 +257,20 @@ impl Structure for Ranks {
         scope
     }
 
+    fn open_and_spawn(&mut self, place: &mut StepId) -> (Scope, StepId) {
+        // There is no step between the two.
+        let (task, rest, after) = (self.record(), self.record(), self.record());
+        self.put_behind(ENGLISH, place.0, after, Near::Right { most: 4 });
+        self.put_behind(ENGLISH, place.0, rest, Near::Left { most: 4 });
+        self.put_behind(ENGLISH, place.0, task, Near::Middle);
+        self.put_behind(HEBREW, place.0, after, Near::Right { most: 4 });
+        self.put_behind(HEBREW, place.0, task, Near::Right { most: 4 });
+        self.put_behind(HEBREW, place.0, rest, Near::Left { most: 8 });
+        let scope = Scope { before: *place, after: StepId(after) };
+        *place = StepId(rest);
+        (scope, StepId(task))
+    }
+
     fn close(&mut self, place: &mut StepId, scope: Scope) {
         *place = scope.after;
     }

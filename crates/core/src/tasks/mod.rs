@@ -14,13 +14,17 @@
 //!
 //! **Faults.** An order of events that cannot have happened is told as a [`Fault`], and the event is without effect.
 
+mod by_id;
 mod known;
+mod order;
+mod scopes;
 
 pub use known::Known;
 
 use crate::event::{TaskId, ThreadId};
 use crate::replay::Fault;
 use crate::sptree::{StepId, Structure};
+use by_id::ById;
 use rustc_hash::FxHashMap;
 
 /// Who acts: a task, or what a thread does outside of any task.
@@ -105,7 +109,7 @@ pub struct Tasks<S: Structure, T> {
     structure: S,
     tasks: Vec<Task<S, T>>,
     free_tasks: Vec<Slot>,
-    by_id: FxHashMap<TaskId, Slot>,
+    by_id: ById,
     by_thread: FxHashMap<ThreadId, Slot>,
     scopes: Vec<Scope<S>>,
     free_scopes: Vec<ScopeIndex>,
@@ -153,7 +157,7 @@ impl<S: Structure, T> Tasks<S, T> {
             structure: S::default(),
             tasks: Vec::new(),
             free_tasks: Vec::new(),
-            by_id: FxHashMap::default(),
+            by_id: ById::default(),
             by_thread: FxHashMap::default(),
             scopes: Vec::new(),
             free_scopes: Vec::new(),
@@ -185,7 +189,7 @@ impl<S: Structure, T> Tasks<S, T> {
     /// The task of an actor that is remembered.
     pub fn slot(&self, actor: Actor) -> Option<Slot> {
         match actor {
-            Actor::Task(id) => self.by_id.get(&id).copied(),
+            Actor::Task(id) => self.by_id.get(id),
             Actor::Thread(id) => self.by_thread.get(&id).copied(),
         }
     }
@@ -259,8 +263,10 @@ impl<S: Structure, T> Tasks<S, T> {
         }
         match actor {
             Actor::Task(id) => self.by_id.insert(id, slot),
-            Actor::Thread(id) => self.by_thread.insert(id, slot),
-        };
+            Actor::Thread(id) => {
+                self.by_thread.insert(id, slot);
+            }
+        }
         slot
     }
 
@@ -304,22 +310,24 @@ impl<S: Structure, T> Tasks<S, T> {
     /// A task is spawned by another one, or a thread forked.
     pub fn spawn(&mut self, by: Slot, actor: Actor, data: T) -> Result<Slot, Fault> {
         match actor {
-            Actor::Task(id) if self.by_id.contains_key(&id) => return Err(Fault::SpawnOfKnown(id)),
+            Actor::Task(id) if self.by_id.get(id).is_some() => return Err(Fault::SpawnOfKnown(id)),
             Actor::Thread(id) if self.by_thread.contains_key(&id) => return Err(Fault::ForkOfKnown(id)),
             _ => {}
         }
         let innermost = self.task(by).scopes.last().copied();
-        let scope = match innermost {
+        let (scope, place) = match innermost {
             // Tasks get a scope of their own, so that a wait can close it while threads go on.
             Some(scope)
                 if self.scope(scope).implicit
                     && (self.scope(scope).threads == 0 || matches!(actor, Actor::Thread(_))) =>
             {
-                scope
+                (scope, self.structure.spawn(&mut self.tasks[by.0 as usize].place))
             }
-            _ => self.open(by, true),
+            _ => {
+                let opened = self.structure.open_and_spawn(&mut self.tasks[by.0 as usize].place);
+                (self.add_scope(by, opened.0, true), opened.1)
+            }
         };
-        let place = self.structure.spawn(&mut self.tasks[by.0 as usize].place);
         let known = self.task(by).known.clone();
         let child = self.new_task(actor, place, known, scope, data);
         let scope = self.scope(scope);
@@ -332,275 +340,9 @@ impl<S: Structure, T> Tasks<S, T> {
         Ok(child)
     }
 
-    fn open(&mut self, by: Slot, implicit: bool) -> ScopeIndex {
-        let task = &mut self.tasks[by.0 as usize];
-        let outer = task.scopes.last().copied().unwrap_or(task.home);
-        let handle = self.structure.open(&mut task.place);
-        let index = self.free_scopes.pop().unwrap_or(ScopeIndex(self.scopes.len() as u32));
-        let scope = Scope {
-            scope: handle,
-            implicit,
-            outer,
-            left_open: false,
-            alive: 0,
-            unjoined: 0,
-            threads: 0,
-            children: Vec::new(),
-            waited: 0,
-            inherited: Vec::new(),
-            escaped: false,
-            referred_to: false,
-            known: Known::default(),
-        };
-        match self.scopes.get_mut(index.0 as usize) {
-            // The lists of a former scope are empty; their memory is used again.
-            Some(former) => {
-                let (children, inherited) =
-                    (std::mem::take(&mut former.children), std::mem::take(&mut former.inherited));
-                *former = Scope { children, inherited, ..scope };
-            }
-            None => self.scopes.push(scope),
-        }
-        self.task(by).scopes.push(index);
-        index
-    }
-
-    /// A finish scope opens.
-    pub fn finish_begin(&mut self, by: Slot) {
-        self.open(by, false);
-    }
-
-    /// The innermost finish scope ends.
-    pub fn finish_end(&mut self, by: Slot) -> Result<Effect, Fault> {
-        let actor = self.actor(by);
-        let scopes = &self.tasks[by.0 as usize].scopes;
-        let Some(explicit) = scopes.iter().rposition(|scope| !self.scopes[scope.0 as usize].implicit) else {
-            return Err(Fault::FinishEndWithoutBegin(actor));
-        };
-        let closing: Vec<ScopeIndex> = scopes[explicit..].to_vec();
-        if closing.iter().any(|scope| self.scopes[scope.0 as usize].alive > 0) {
-            return Err(Fault::FinishTooEarly(actor));
-        }
-        let mut effect = Effect::NewStep;
-        for _ in closing {
-            effect = self.close(by);
-        }
-        Ok(effect)
-    }
-
-    /// Closes the innermost scope of a task; everything within has ended.
-    fn close(&mut self, by: Slot) -> Effect {
-        let Some(index) = self.task(by).scopes.pop() else { return Effect::NewStep };
-        self.structure.close(&mut self.tasks[by.0 as usize].place, self.scopes[index.0 as usize].scope);
-        // That all others have ended is not enough: some may have done so by chance, with nobody waiting for them.
-        let task = &self.tasks[by.0 as usize];
-        let serial = self.live == 1 && self.roots == 1 && task.home == NO_SCOPE && task.scopes.is_empty();
-        let scope = &mut self.scopes[index.0 as usize];
-        let (handle, outer, referred_to) = (scope.scope, scope.outer, scope.referred_to);
-        let known = std::mem::take(&mut scope.known);
-        self.forget_children(index);
-        let task = &mut self.tasks[by.0 as usize];
-        if serial {
-            task.known = Known::default();
-        } else if !known.is_empty() || !task.known.is_empty() {
-            task.known.learn(&self.structure, &known);
-            task.known.simplify(&self.structure, S::step(&task.place));
-        }
-        if serial || !referred_to {
-            self.structure.collapse(handle);
-        } else if outer != NO_SCOPE {
-            let outer = self.enclosing(outer);
-            if outer != NO_SCOPE {
-                self.scope(outer).referred_to = true;
-            }
-        }
-        if serial { Effect::Serial } else { Effect::NewStep }
-    }
-
-    /// Forgets the tasks of a scope, and the scopes that they left open, and the scope itself.
-    fn forget_children(&mut self, index: ScopeIndex) {
-        let mut scopes = vec![index];
-        while let Some(index) = scopes.pop() {
-            let scope = self.scope(index);
-            let mut children = std::mem::take(&mut scope.children);
-            scopes.append(&mut scope.inherited);
-            for child in children.drain(..) {
-                match self.actor(child) {
-                    Actor::Task(id) => {
-                        self.by_id.remove(&id);
-                        self.free_tasks.push(child);
-                    }
-                    // A thread's number stays known: it cannot be forked or joined again.
-                    Actor::Thread(_) => self.task(child).joined = true,
-                }
-            }
-            self.scope(index).children = children;
-            self.free_scopes.push(index);
-        }
-    }
-
-    /// The scope that is responsible for what was spawned in a scope: that itself unless its task has ended.
-    fn enclosing(&mut self, scope: ScopeIndex) -> ScopeIndex {
-        let mut at = scope;
-        while at != NO_SCOPE && self.scope(at).left_open {
-            at = self.scope(at).outer;
-        }
-        // Shorten the way for the next time.
-        let mut from = scope;
-        while from != at {
-            from = std::mem::replace(&mut self.scope(from).outer, at);
-        }
-        at
-    }
-
-    /// The task has waited for all its children.
-    pub fn wait(&mut self, by: Slot) -> Result<Effect, Fault> {
-        let scopes = self.task(by).scopes.clone();
-        for scope in &scopes {
-            let running = |child: &&Slot| {
-                let child = &self.tasks[child.0 as usize];
-                child.life != Life::Ended && matches!(child.actor, Actor::Task(_))
-            };
-            let scope = &self.scopes[scope.0 as usize];
-            if let Some(child) = scope.children[scope.waited..].iter().find(running) {
-                return Err(Fault::WaitTooEarly { waiting: self.actor(by), running: self.actor(*child) });
-            }
-        }
-        let Some((innermost, others)) = scopes.split_last() else { return Ok(Effect::NewStep) };
-        for scope in others {
-            self.learn_children(by, *scope);
-        }
-        if !self.scope(*innermost).implicit {
-            self.structure.advance(&mut self.tasks[by.0 as usize].place);
-            return Ok(Effect::NewStep);
-        }
-        if self.scope(*innermost).escaped || self.scope(*innermost).threads > 0 {
-            self.learn_children(by, *innermost);
-            let task = &mut self.tasks[by.0 as usize];
-            self.structure.advance(&mut task.place);
-            return Ok(Effect::NewStep);
-        }
-        Ok(self.close(by))
-    }
-
-    /// The task learns that the children of one of its scopes are finished, though the scope goes on.
-    fn learn_children(&mut self, by: Slot, scope: ScopeIndex) {
-        let scope = self.scope(scope);
-        let children = scope.children[scope.waited..].to_vec();
-        scope.waited = scope.children.len();
-        for child in children {
-            if !self.task(child).joined && matches!(self.actor(child), Actor::Task(_)) {
-                self.learn_end(by, child);
-            }
-        }
-    }
-
-    /// The task learns that another one is finished.
-    fn learn_end(&mut self, by: Slot, finished: Slot) {
-        let (known, step) = {
-            let finished = self.task(finished);
-            finished.joined = true;
-            (finished.known.clone(), S::step(&finished.place))
-        };
-        let home = self.enclosing(self.tasks[finished.0 as usize].home);
-        if home != NO_SCOPE {
-            self.scope(home).referred_to = true;
-        }
-        let own_home = self.tasks[finished.0 as usize].home;
-        if own_home != NO_SCOPE {
-            let is_thread = matches!(self.actor(finished), Actor::Thread(_));
-            let own_home = self.scope(own_home);
-            own_home.unjoined -= 1;
-            own_home.threads -= u32::from(is_thread);
-        }
-        self.learn(by, &known);
-        self.tasks[by.0 as usize].known.learn_step(&self.structure, step);
-        self.counts.edges += 1;
-    }
-
-    /// A task has waited for another one.
-    pub fn join(&mut self, by: Slot, other: Actor) -> Result<Effect, Fault> {
-        let Some(finished) = self.slot(other) else {
-            return match other {
-                // It was forgotten since the tree says that it is finished.
-                Actor::Task(_) => Ok(Effect::NewStep),
-                Actor::Thread(id) => Err(Fault::JoinOfUnknown(id)),
-            };
-        };
-        if finished == by {
-            return Err(Fault::JoinOfItself(other));
-        }
-        if let Actor::Thread(id) = other
-            && self.task(finished).joined
-        {
-            return Err(Fault::JoinedTwice(id));
-        }
-        if self.task(finished).life != Life::Ended {
-            match other {
-                Actor::Task(_) => {
-                    return Err(Fault::WaitTooEarly { waiting: self.actor(by), running: other });
-                }
-                // The end of a thread need not be told.
-                Actor::Thread(_) => self.finish_task(finished),
-            }
-        }
-        let innermost = self.task(by).scopes.last().copied();
-        let home = self.task(finished).home;
-        if let Some(scope) = innermost
-            && scope == home
-            && !self.task(finished).joined
-            && self.scope(scope).implicit
-            && !self.scope(scope).escaped
-            && self.scope(scope).unjoined == 1
-        {
-            return Ok(self.close(by));
-        }
-        if !self.task(finished).joined {
-            self.learn_end(by, finished);
-        } else {
-            let (known, step) = (self.task(finished).known.clone(), self.step(finished));
-            self.learn(by, &known);
-            self.tasks[by.0 as usize].known.learn_step(&self.structure, step);
-        }
-        self.structure.advance(&mut self.tasks[by.0 as usize].place);
-        Ok(Effect::NewStep)
-    }
-
-    /// One task may start only when another one has ended.
-    pub fn order(&mut self, before: TaskId, after: TaskId) -> Result<(), Fault> {
-        let Some(&after_slot) = self.by_id.get(&after) else { return Err(Fault::UnknownTask(after)) };
-        if self.task(after_slot).life != Life::Spawned {
-            return Err(Fault::OrderTooLate { before, after });
-        }
-        // One that was forgotten is finished by the tree.
-        let Some(&before_slot) = self.by_id.get(&before) else { return Ok(()) };
-        if before_slot == after_slot {
-            return Err(Fault::OrderTooLate { before, after });
-        }
-        if self.task(before_slot).life == Life::Ended {
-            self.depend(after_slot, before_slot);
-        } else {
-            self.task(before_slot).dependents.push(after_slot);
-            self.task(after_slot).waits_for += 1;
-        }
-        Ok(())
-    }
-
-    /// A task comes after a finished one by a dependence.
-    fn depend(&mut self, after: Slot, before: Slot) {
-        let (known, step) = (self.task(before).known.clone(), self.step(before));
-        let home = self.enclosing(self.tasks[before.0 as usize].home);
-        if home != NO_SCOPE {
-            self.scope(home).referred_to = true;
-        }
-        self.learn(after, &known);
-        self.tasks[after.0 as usize].known.learn_step(&self.structure, step);
-        self.counts.edges += 1;
-    }
-
     /// A thread starts a task or goes on with it.
     pub fn begin(&mut self, thread: ThreadId, id: TaskId) -> Result<Slot, Fault> {
-        let Some(&slot) = self.by_id.get(&id) else { return Err(Fault::UnknownTask(id)) };
+        let Some(slot) = self.by_id.get(id) else { return Err(Fault::UnknownTask(id)) };
         let task = self.task(slot);
         match task.life {
             Life::Spawned if task.waits_for > 0 => return Err(Fault::StartTooEarly(id)),
@@ -638,7 +380,7 @@ impl<S: Structure, T> Tasks<S, T> {
 
     fn leave(&mut self, thread: ThreadId, id: TaskId) -> Result<Slot, Fault> {
         let running = self.running.get_mut(thread.index());
-        let slot = self.by_id.get(&id).copied();
+        let slot = self.by_id.get(id);
         match (running, slot) {
             (Some(running), Some(slot)) if running.last() == Some(&slot) => {
                 running.pop();
@@ -687,36 +429,6 @@ impl<S: Structure, T> Tasks<S, T> {
         let task = self.task(slot);
         task.scopes = scopes;
         task.dependents = dependents;
-    }
-
-    /// What the acting task did so far will be known to others: gives what they will know. The task goes on with a new
-    /// step.
-    pub fn publish(&mut self, by: Slot) -> Known {
-        let task = &mut self.tasks[by.0 as usize];
-        let mut known = task.known.clone();
-        known.learn_step(&self.structure, S::step(&task.place));
-        self.structure.advance(&mut task.place);
-        let scope = task.scopes.last().copied().unwrap_or(task.home);
-        let scope = self.enclosing(scope);
-        if scope != NO_SCOPE {
-            self.scope(scope).referred_to = true;
-        }
-        known
-    }
-
-    /// The acting task learns what others have published.
-    pub fn learn(&mut self, by: Slot, known: &Known) {
-        if !known.is_empty() {
-            let task = &mut self.tasks[by.0 as usize];
-            task.known.learn(&self.structure, known);
-            task.known.simplify(&self.structure, S::step(&task.place));
-            self.counts.edges += 1;
-        }
-    }
-
-    /// Adds to what will be known to others.
-    pub fn merge(&self, into: &mut Known, known: &Known) {
-        into.learn(&self.structure, known);
     }
 
     /// Forgets collapsed steps. Before, every reference to a step outside of this structure must have been resolved.

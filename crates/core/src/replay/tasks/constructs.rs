@@ -18,6 +18,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
         };
         match woken.and_then(|()| self.tasks.begin(thread, id)) {
             Ok(task) => {
+                self.threads[thread.index()].current = Some(task);
                 if self.tasks.data(task).turn == 0 {
                     self.new_step(task);
                     self.tell(position, event, task);
@@ -55,6 +56,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                         self.threads.resize_with(child.index() + 1, ThreadData::default);
                     }
                     self.threads[child.index()].ended = true;
+                    self.turned(child);
                 }
                 self.constructed(position, event, task, effect)
             }
@@ -74,11 +76,15 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 Err(fault) => self.fault(position, fault),
             },
             Op::TaskSuspend { task: id } => match self.tasks.suspend(thread, id) {
-                Ok(()) => Ok(()),
+                Ok(()) => {
+                    self.turned(thread);
+                    Ok(())
+                }
                 Err(fault) => self.fault(position, fault),
             },
             Op::TaskEnd { task: id } => match self.tasks.end(thread, id) {
                 Ok(()) => {
+                    self.turned(thread);
                     self.tell(position, event, task);
                     self.close_regions(task);
                     self.note_edges();
@@ -88,6 +94,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
             },
             Op::ThreadEnd => {
                 self.threads[thread.index()].ended = true;
+                self.turned(thread);
                 self.tasks.end_thread(thread);
                 self.tell(position, event, task);
                 Ok(())

@@ -82,6 +82,8 @@ struct TaskData {
 struct ThreadData {
     acted: bool,
     ended: bool,
+    /// What the thread runs, as [`Tasks::current`] says; none before it has acted and after it has ended.
+    current: Option<Slot>,
     recent: RecentAccesses,
 }
 
@@ -194,16 +196,28 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     #[inline]
     fn acting(&mut self, thread: ThreadId) -> Result<Slot, Fault> {
         match self.threads.get(thread.index()) {
-            Some(data) if data.acted && !data.ended => {}
-            _ => self.wake(thread)?,
-        }
-        match self.tasks.current(thread) {
-            Some(task) => Ok(task),
-            None => Ok(self.acting_outside(thread)),
+            Some(ThreadData { current: Some(task), .. }) => Ok(*task),
+            _ => self.find_acting(thread),
         }
     }
 
-    #[cold]
+    fn find_acting(&mut self, thread: ThreadId) -> Result<Slot, Fault> {
+        self.wake(thread)?;
+        let task = match self.tasks.current(thread) {
+            Some(task) => task,
+            None => self.acting_outside(thread),
+        };
+        self.threads[thread.index()].current = Some(task);
+        Ok(task)
+    }
+
+    /// The thread runs something else than before.
+    fn turned(&mut self, thread: ThreadId) {
+        if let Some(data) = self.threads.get_mut(thread.index()) {
+            data.current = None;
+        }
+    }
+
     fn acting_outside(&mut self, thread: ThreadId) -> Slot {
         let task = self.tasks.acting(thread, TaskData::default);
         if self.tasks.data(task).turn == 0 {
@@ -229,13 +243,15 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     }
 
     fn next_number(&mut self) -> u32 {
-        self.last_number += 1;
+        // After four thousand million of them a number could be mistaken for one that is long gone.
+        self.last_number = self.last_number.checked_add(1).unwrap_or(1);
         self.last_number
     }
 
     /// The task has come to another step: another region, and the rest of an open block is another block.
     fn new_step(&mut self, task: Slot) {
-        let (step, block) = (self.next_number(), self.next_number());
+        let step = self.next_number();
+        let block = if self.tasks.data(task).block.is_some() { self.next_number() } else { 0 };
         let (data, ..) = self.tasks.parts(task);
         self.open_regions.close(data.step_instance);
         self.open_regions.open(step);

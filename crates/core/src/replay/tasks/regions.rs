@@ -1,48 +1,100 @@
 //! Which regions are open: steps and blocks that have begun and not ended.
 
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// A set of numbers that are given in growing order and mostly taken back soon.
 #[derive(Debug, Default)]
 pub struct OpenRegions {
-    /// 64 numbers each; those before are all closed.
+    /// 64 numbers each, the latest ones.
     words: VecDeque<u64>,
     /// The number of the first bit.
     first: u64,
+    /// Older ones that are still open.
+    old: FxHashSet<u32>,
 }
 
 impl OpenRegions {
-    /// A region begins. Numbers must not be far from each other.
+    /// So many words are kept: those of a hundred thousand regions.
+    const WORDS: usize = 1 << 11;
+
+    /// A region begins.
     pub(super) fn open(&mut self, number: u32) {
-        let number = u64::from(number);
+        let wide = u64::from(number);
         if self.words.is_empty() {
-            self.first = number / 64 * 64;
+            self.first = wide / 64 * 64;
         }
-        let Some(offset) = number.checked_sub(self.first) else { return };
-        let word = (offset / 64) as usize;
+        let Some(offset) = wide.checked_sub(self.first) else {
+            self.old.insert(number);
+            return;
+        };
+        let mut word = (offset / 64) as usize;
+        while word >= Self::WORDS {
+            // The oldest ones make room.
+            match self.words.pop_front() {
+                Some(mut bits) => {
+                    while bits != 0 {
+                        self.old.insert((self.first + u64::from(bits.trailing_zeros())) as u32);
+                        bits &= bits - 1;
+                    }
+                    self.first += 64;
+                }
+                None => self.first = wide / 64 * 64,
+            }
+            word = ((wide - self.first) / 64) as usize;
+        }
         if self.words.len() <= word {
             self.words.resize(word + 1, 0);
         }
-        self.words[word] |= 1 << (offset % 64);
+        self.words[word] |= 1 << (wide % 64);
     }
 
     /// A region ends.
     pub(super) fn close(&mut self, number: u32) {
-        let Some(offset) = u64::from(number).checked_sub(self.first) else { return };
-        if let Some(word) = self.words.get_mut((offset / 64) as usize) {
-            *word &= !(1 << (offset % 64));
-        }
-        while self.words.front() == Some(&0) {
-            self.words.pop_front();
-            self.first += 64;
+        match u64::from(number).checked_sub(self.first) {
+            Some(offset) => {
+                if let Some(word) = self.words.get_mut((offset / 64) as usize) {
+                    *word &= !(1 << (offset % 64));
+                }
+            }
+            None => {
+                self.old.remove(&number);
+            }
         }
     }
 
     /// True if a region has begun and not ended.
     #[inline]
     pub fn is_open(&self, number: u32) -> bool {
-        u64::from(number).checked_sub(self.first).is_some_and(|offset| {
-            self.words.get((offset / 64) as usize).is_some_and(|word| word >> (offset % 64) & 1 == 1)
-        })
+        match u64::from(number).checked_sub(self.first) {
+            Some(offset) => {
+                let word = self.words.get((offset / 64) as usize);
+                word.is_some_and(|word| word >> (offset % 64) & 1 == 1)
+            }
+            None => self.old.contains(&number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_regions_are_not_forgotten_and_take_little_room() {
+        let mut regions = OpenRegions::default();
+        for number in 1..1_000_000u32 {
+            regions.open(number);
+            if number % 1000 != 0 {
+                regions.close(number);
+            }
+        }
+        assert!((1..1_000_000).all(|number| regions.is_open(number) == (number % 1000 == 0)));
+        assert!(regions.words.len() <= OpenRegions::WORDS);
+        for number in (1000..1_000_000).step_by(1000) {
+            regions.close(number);
+        }
+        assert!(!(1..1_000_000).any(|number| regions.is_open(number)));
+        assert!(regions.old.is_empty());
     }
 }
