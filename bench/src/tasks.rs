@@ -60,16 +60,13 @@ const LOCK_FREE: [Contestant; 3] =
     [row("Empty", &["empty"]), row("SPD3", &["spd3"]), row("PTRacer", &["ptracer"])];
 /// All of these are PTRacer.
 const VARIANTS: [Contestant; 7] = [
-    row("ranks, no access cache", &["ptracer", "--no-access-cache"]),
+    row("ranks, access cache", &["ptracer", "--access-cache"]),
     row("ranks, verdict cache", &["ptracer", "--verdict-cache", "on"]),
     row("labels", &["ptracer", "--structure", "labels"]),
     row("labels, verdict cache", &["ptracer", "--structure", "labels", "--verdict-cache", "on"]),
+    row("tree, both caches", &["ptracer", "--structure", "tree", "--access-cache"]),
     row("tree, verdict cache", &["ptracer", "--structure", "tree"]),
-    row("tree, no verdict cache", &["ptracer", "--structure", "tree", "--verdict-cache", "off"]),
-    row(
-        "tree, neither cache",
-        &["ptracer", "--structure", "tree", "--verdict-cache", "off", "--no-access-cache"],
-    ),
+    row("tree, neither cache", &["ptracer", "--structure", "tree", "--verdict-cache", "off"]),
 ];
 
 /// What one row cost, and the figures that it counted in a run of its own.

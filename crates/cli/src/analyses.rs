@@ -53,7 +53,7 @@ pub(crate) fn checkers(names: &[AnalysisName], options: &Options) -> Vec<Box<dyn
 /// What the options say about the driver of tasks.
 fn task_options(options: &Options) -> TaskOptions {
     TaskOptions {
-        access_cache: !options.no_access_cache,
+        access_cache: options.access_cache,
         verdict_cache: match options.verdict_cache {
             Some(switch) => switch == Switch::On,
             // Only a walk up the tree costs more than looking the answer up.
@@ -90,7 +90,7 @@ pub(crate) fn examination(flagged: &Flagged, options: &Options) -> Box<dyn Check
     Box::new(TaskChecker::<_, Ranks>::new(
         Examination::new(flagged, examine),
         "examination",
-        TaskOptions { access_cache: !options.no_access_cache, ..TaskOptions::default() },
+        TaskOptions { access_cache: options.access_cache, ..TaskOptions::default() },
     ))
 }
 

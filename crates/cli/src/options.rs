@@ -103,8 +103,8 @@ options! {
         "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
     "structure" structure: StructureName = "ranks", "NAME", [Check],
         "Analyses of tasks: how to tell what may run in parallel, `ranks`, `labels` or `tree`, to compare";
-    "no-access-cache" no_access_cache: bool = "", "", [Check],
-        "Analyses of tasks: look at every access, even if the same step has done the same before";
+    "access-cache" access_cache: bool = "", "", [Check],
+        "Analyses of tasks: remember what a step has accessed, as the papers do; on a recorded trace it does not pay";
     "verdict-cache" verdict_cache: Option<Switch> = "", "WHEN", [Check],
         "Analyses of tasks: remember how steps stand to each other, `on` or `off`; by default on for --structure tree";
     "no-witness" no_witness: bool = "", "", [Check],

@@ -103,7 +103,7 @@ fn check_task_options(options: &Options) -> Result<()> {
     if !names.iter().any(|name| name.is_of_tasks()) {
         let given = [
             (options.structure != default.structure, "structure"),
-            (options.no_access_cache, "no-access-cache"),
+            (options.access_cache, "access-cache"),
             (options.verdict_cache.is_some(), "verdict-cache"),
             (options.no_witness, "no-witness"),
         ];

@@ -300,7 +300,7 @@ fn options_that_do_not_fit_together_are_refused() {
     let cases = [
         vec!["--check", "steps"],
         vec!["--structure", "tree"],
-        vec!["--no-access-cache"],
+        vec!["--access-cache"],
         vec!["--verdict-cache", "on"],
         vec!["--no-witness"],
         vec!["--analysis", "task-atomicity", "--check", "functions"],

@@ -130,6 +130,13 @@ pub trait Structure: Default {
         let _ = scope;
     }
 
+    /// A scope has been closed, and now everything but the steps `kept` comes before the last of them in every schedule:
+    /// from now on [`Structure::resolve`] may give that step for all others. By default the scope is collapsed.
+    fn restart(&mut self, scope: Self::Scope, kept: &[StepId]) {
+        let _ = kept;
+        self.collapse(scope);
+    }
+
     /// The step that stands for this one since a collapse; the step itself if there was none.
     fn resolve(&self, step: StepId) -> StepId {
         step

@@ -319,6 +319,43 @@ impl Structure for Ranks {
         }
     }
 
+    fn restart(&mut self, _: Scope, kept: &[StepId]) {
+        let Some(&last) = kept.last() else { return };
+        let orders = [ENGLISH, HEBREW].map(|list| {
+            let mut order: Vec<u32> = kept.iter().map(|step| step.0).collect();
+            order.sort_unstable_by_key(|step| self.records[*step as usize].rank[list]);
+            order
+        });
+        let Some(mut at) = orders[ENGLISH].first().copied() else { return };
+        while self.records[at as usize].previous[ENGLISH] != NONE {
+            at = self.records[at as usize].previous[ENGLISH];
+        }
+        while at != NONE {
+            let next = self.records[at as usize].next[ENGLISH];
+            if !kept.contains(&StepId(at)) {
+                self.records[at as usize].rank[ENGLISH] = COLLAPSED;
+                self.stand_in[at as usize].set(last.0);
+                self.collapsed.push(at);
+            }
+            at = next;
+        }
+        // The few that are left have all the room.
+        for (list, order) in [ENGLISH, HEBREW].into_iter().zip(&orders) {
+            let distance = END / (order.len() as u64 + 1);
+            let mut previous = NONE;
+            for (number, &step) in (1..).zip(order.iter()) {
+                let record = &mut self.records[step as usize];
+                record.rank[list] = number * distance;
+                record.previous[list] = previous;
+                record.next[list] = NONE;
+                if previous != NONE {
+                    self.records[previous as usize].next[list] = step;
+                }
+                previous = step;
+            }
+        }
+    }
+
     #[inline]
     fn resolve(&self, step: StepId) -> StepId {
         if self.records[step.index()].rank[ENGLISH] == COLLAPSED { self.find(step) } else { step }

@@ -80,7 +80,14 @@ impl<S: Structure, T> Tasks<S, T> {
             task.known.learn(&self.structure, &known);
             task.known.simplify(&self.structure, S::step(&task.place));
         }
-        if serial || !referred_to {
+        if serial {
+            let step = S::step(&self.tasks[by.0 as usize].place);
+            // Threads that nobody forked may still branch off.
+            match &self.strangers {
+                Some(strangers) => self.structure.restart(handle, &[S::step(strangers), step]),
+                None => self.structure.restart(handle, &[step]),
+            }
+        } else if !referred_to {
             self.structure.collapse(handle);
         } else if outer != NO_SCOPE {
             let outer = self.enclosing(outer);

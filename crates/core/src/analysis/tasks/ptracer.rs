@@ -102,8 +102,10 @@ impl TaskAnalysis for PtRacer {
         }
         if cell.first.era != now.era {
             // Nothing that is remembered can be parallel to anything that follows.
-            *cell = Cell::default();
-            cell.first.era = now.era;
+            cell.first = Class { era: now.era, ..Class::default() };
+            if let Some(others) = &mut cell.others {
+                others.clear();
+            }
         }
         let locks = now.race_locks();
         if cell.first.locks == locks && cell.first.kept(part.kind).is_only(now.order.step) {

@@ -40,7 +40,7 @@ use recent::RecentAccesses;
 use rustc_hash::FxHashMap;
 
 /// How a run with tasks is replayed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskOptions {
     /// Remember which accesses of a step need not be looked at again.
     pub access_cache: bool,
@@ -48,12 +48,6 @@ pub struct TaskOptions {
     pub verdict_cache: bool,
     /// Count what costs time to count: different questions and bytes.
     pub count: bool,
-}
-
-impl Default for TaskOptions {
-    fn default() -> Self {
-        Self { access_cache: true, verdict_cache: false, count: false }
-    }
 }
 
 /// What the driver keeps for each task.
@@ -357,7 +351,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, position: u64, event: &Event, task: Slot, whole: Part, atomic: bool) {
         let analysis = self.analysis;
         let actor = self.tasks.actor(task);

@@ -204,3 +204,43 @@ fn labels_are_compared_alone() {
     assert_eq!(within.relation(&opened.after, &chunks), Relation::Before);
     assert_eq!(opened.after.relation(&task, &chunks), Relation::Right);
 }
+
+#[test]
+fn after_a_restart_all_that_was_comes_before() {
+    fn check<S: Structure>() {
+        let mut structure = S::default();
+        let mut root = structure.root();
+        let beside = structure.spawn(&mut root);
+        let mut past = vec![S::step(&root)];
+        for _ in 0..50 {
+            let scope = structure.open(&mut root);
+            for _ in 0..20 {
+                let mut task = structure.spawn(&mut root);
+                let inner = structure.open(&mut task);
+                past.push(S::step(&structure.spawn(&mut task)));
+                past.push(S::step(&task));
+                structure.close(&mut task, inner);
+                past.push(S::step(&task));
+                past.push(S::step(&root));
+            }
+            structure.close(&mut root, scope);
+            structure.restart(scope, &[S::step(&beside), S::step(&root)]);
+            let task = structure.spawn(&mut root);
+            for step in &past {
+                for now in [S::step(&root), S::step(&task)] {
+                    assert_eq!(structure.relation(*step, now), Relation::Before);
+                }
+            }
+            assert_eq!(structure.relation(S::step(&task), S::step(&root)), Relation::Left);
+            for step in [S::step(&root), S::step(&task)] {
+                assert_eq!(structure.relation(S::step(&beside), step), Relation::Left);
+                assert_eq!(structure.relation(step, S::step(&beside)), Relation::Right);
+            }
+            past.clear();
+            structure.forget_collapsed();
+        }
+    }
+    check::<super::ranks::Ranks>();
+    check::<super::labels::Labels>();
+    check::<super::tree::Tree>();
+}
