@@ -16,7 +16,10 @@
 //! linear in what the sets do not share for the rest. Memory: 32 bytes and an entry of a hash table for each node of the
 //! distinct sets of the run; sets are never forgotten.
 
+mod marks;
+
 use crate::event::{LockId, LockMode};
+use marks::Marks;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::{BuildHasher, Hash};
 
@@ -97,49 +100,6 @@ fn above(lock: u32, bit: u8) -> u32 {
 #[inline]
 fn is_right(lock: u32, bit: u8) -> bool {
     lock >> bit & 1 == 1
-}
-
-/// The locks of a set as bits, by mode. Most programs have few locks, or those that are held together have small numbers:
-/// then questions about two sets need nothing else.
-#[derive(Clone, Copy, Debug, Default)]
-struct Marks {
-    exclusive: u64,
-    shared: u64,
-}
-
-impl Marks {
-    /// The bit for all locks that have none of their own.
-    const OTHERS: u64 = 1 << 63;
-
-    fn of(lock: u32, modes: Modes) -> Self {
-        let bit = 1u64.checked_shl(lock).unwrap_or(Self::OTHERS);
-        let when = |mode: Modes| if modes & mode != 0 { bit } else { 0 };
-        Self { exclusive: when(EXCLUSIVE), shared: when(SHARED) }
-    }
-
-    fn both(self, other: Self) -> Self {
-        Self { exclusive: self.exclusive | other.exclusive, shared: self.shared | other.shared }
-    }
-
-    /// Whether two threads can hold the sets at the same time; none if the bits cannot tell.
-    #[inline]
-    fn excludes(self, other: Self) -> Option<bool> {
-        let common = self.exclusive & (other.exclusive | other.shared) | self.shared & other.exclusive;
-        match common {
-            0 => Some(false),
-            Self::OTHERS => None,
-            _ => Some(true),
-        }
-    }
-
-    /// Whether all locks are in the other set; none if the bits cannot tell.
-    #[inline]
-    fn is_subset(self, other: Self) -> Option<bool> {
-        if self.exclusive & !other.exclusive | self.shared & !other.shared != 0 {
-            return Some(false);
-        }
-        if (self.exclusive | self.shared) & Self::OTHERS == 0 { Some(true) } else { None }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

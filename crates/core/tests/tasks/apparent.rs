@@ -6,7 +6,7 @@ use crate::support::oracle::{Apparent, racy_locations, torn_locations};
 use crate::support::program::{Program, Regions};
 use crate::support::random::Random;
 use crate::support::shrink::shrink;
-use crate::support::{cases, seed};
+use crate::support::{cases, for_all_disciplines, seed};
 use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::analysis::tasks::all_sets::AllSets;
 use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
@@ -118,24 +118,4 @@ fn check(discipline: Discipline) {
     }
 }
 
-macro_rules! disciplines {
-    ($($name:ident: $discipline:ident,)*) => { $(
-        #[test]
-        fn $name() {
-            check(Discipline::$discipline);
-        }
-    )* };
-}
-
-disciplines! {
-    no_locks: NoLocks,
-    nested_and_ordered_locks: NestedOrdered,
-    hand_over_hand: HandOverHand,
-    locks_in_any_order: AnyOrder,
-    locks_across_spawns: AcrossSpawns,
-    readers_and_writers: ReaderWriter,
-    recursive_locks: Recursive,
-    order_beside_the_tree: Edges,
-    escaping_tasks: Escaping,
-    groups: Groups,
-}
+for_all_disciplines!(check);
