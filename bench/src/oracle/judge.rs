@@ -173,6 +173,7 @@ impl Judging<'_> {
         let violations = match regions {
             Regions::Steps => &self.torn_steps,
             Regions::Blocks => &self.torn_blocks,
+            Regions::Marked => return Err("nothing is marked here".to_owned()),
         };
         for finding in shown(findings) {
             let (rule, ops) = key(finding);

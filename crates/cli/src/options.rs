@@ -100,7 +100,7 @@ options! {
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare";
     "check" check: Checks = "annotated,gaps", "LIST", [Check],
-        "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
+        "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic, and what a step does to members of groups), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
     "structure" structure: StructureName = "ranks", "NAME", [Check],
         "Analyses of tasks: how to tell what may run in parallel, `ranks`, `labels` or `tree`, to compare";
     "access-cache" access_cache: bool = "", "", [Check],

@@ -14,6 +14,8 @@ pub(super) struct Touch {
     pub(super) site: SiteId,
     /// The bytes that it touches there: the first one, and that after the last one.
     pub(super) bytes: (u64, u64),
+    /// Those of them that the program had marked by then as belonging to a group, from the first to the last.
+    pub(super) marked: Option<(u64, u64)>,
     /// Which declared location of a group.
     pub(super) member: u32,
     /// Changes when the memory is freed and handed out again.
@@ -177,7 +179,8 @@ impl Location {
 pub struct Examine {
     /// Data races.
     pub races: bool,
-    /// Annotated blocks are to be whole.
+    /// What the program marks is to be whole: annotated blocks, and with `groups` also what a step does to members of
+    /// groups outside of blocks.
     pub blocks: bool,
     /// Steps are to be whole.
     pub steps: bool,
@@ -187,11 +190,28 @@ pub struct Examine {
     pub groups: bool,
 }
 
-/// The regions that an access belongs to, each with its number.
-pub(super) fn regions(touch: &Touch, examine: &Examine) -> impl Iterator<Item = (u32, Whole)> {
-    let step = examine.steps.then_some((touch.step_instance, Whole::Step));
-    let block = touch.block.filter(|_| examine.blocks);
-    step.into_iter().chain(block.map(|block| (block.instance, Whole::Block(block.region))))
+/// A region that an access belongs to.
+struct Region {
+    instance: u32,
+    whole: Whole,
+    /// The bytes of the access that must be whole.
+    bytes: (u64, u64),
+}
+
+/// The regions that an access belongs to. Marked bytes always belong to one if blocks are to be whole.
+fn regions(touch: &Touch, examine: &Examine) -> impl Iterator<Item = Region> {
+    let step_of = |bytes| Region { instance: touch.step_instance, whole: Whole::Step, bytes };
+    let step = examine.steps.then(|| step_of(touch.bytes));
+    let marked = match touch.block {
+        _ if !examine.blocks => None,
+        Some(Block { instance, region }) => {
+            Some(Region { instance, whole: Whole::Block(region), bytes: touch.bytes })
+        }
+        // As a step, it is among the regions already.
+        None if examine.steps => None,
+        None => touch.marked.map(step_of),
+    };
+    step.into_iter().chain(marked)
 }
 
 /// A region and an access that may fit into it at several points.
@@ -213,30 +233,27 @@ pub(super) fn tears(
     mut visit: impl FnMut(&Tear),
 ) {
     let touches = &location.touches;
-    let mut inside: Vec<(u32, u32, u32)> = Vec::new();
+    let mut inside: Vec<(u32, u32, u32, (u64, u64))> = Vec::new();
     for (other, neighbours) in (0..).zip(location.neighbours()) {
         let held = &touches[other as usize].held;
         inside.clear();
         let mut wholes: FxHashMap<u32, Whole> = FxHashMap::default();
         for neighbour in neighbours {
             let touch = &touches[neighbour as usize];
-            for (instance, whole) in regions(touch, examine) {
+            for Region { instance, whole, bytes } in regions(touch, examine) {
                 wholes.insert(instance, whole);
-                inside.push((instance, touch.place.index, neighbour));
+                inside.push((instance, touch.place.index, neighbour, bytes));
             }
         }
         inside.sort_unstable();
         for region in inside.chunk_by(|a, b| a.0 == b.0) {
             let mut around = Vec::new();
-            for (number, &(_, index, first)) in region.iter().enumerate() {
+            for (number, &(_, index, first, bytes)) in region.iter().enumerate() {
                 // The next ones that touch the same bytes; what lies further away need not be looked at, because the other
                 // access comes either before or after one in between.
-                let Some(mut rest) = common(touches[first as usize].bytes, touches[other as usize].bytes)
-                else {
-                    continue;
-                };
-                for &(_, next_index, next) in &region[number + 1..] {
-                    let Some(bytes) = common(touches[next as usize].bytes, rest) else { continue };
+                let Some(mut rest) = common(bytes, touches[other as usize].bytes) else { continue };
+                for &(_, next_index, next, bytes) in &region[number + 1..] {
+                    let Some(bytes) = common(bytes, rest) else { continue };
                     if next_index == index {
                         continue;
                     }
@@ -371,16 +388,16 @@ pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTe
     let mut pairs: FxHashMap<(u32, u32), Conflicts> = FxHashMap::default();
     for conflict in &location.conflicts {
         for (mine, other) in [(conflict.earlier, conflict.later), (conflict.later, conflict.earlier)] {
-            for (instance, whole) in regions(&touches[mine as usize], examine) {
-                // The other side must be a region of the same kind; an access outside of blocks is one of its own.
-                let touch = &touches[other as usize];
-                let other_instance = match (whole, touch.block) {
-                    (Whole::Block(_), Some(block)) => block.instance,
-                    (Whole::Block(_), None) => OUTSIDE | other,
-                    _ => touch.step_instance,
-                };
-                let entry = pairs.entry((instance, other_instance)).or_insert((whole, Vec::new()));
-                entry.1.push((mine, other));
+            for Region { instance, whole, .. } in regions(&touches[mine as usize], examine) {
+                for theirs in regions(&touches[other as usize], examine) {
+                    // Where an access belongs to its step and to a block, the other side is a region of the same kind.
+                    // What a block and a step do to each other is found between the two steps.
+                    if examine.steps && (whole == Whole::Step) != (theirs.whole == Whole::Step) {
+                        continue;
+                    }
+                    let entry = pairs.entry((instance, theirs.instance)).or_insert((whole, Vec::new()));
+                    entry.1.push((mine, other));
+                }
             }
         }
     }
@@ -412,6 +429,3 @@ pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTe
     }
     tears
 }
-
-/// Numbers of accesses outside of blocks, as regions, have this bit.
-const OUTSIDE: u32 = 1 << 31;

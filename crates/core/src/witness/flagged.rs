@@ -1,5 +1,6 @@
 //! Which memory is to be examined, and for what.
 
+use super::candidates::common;
 use super::decide::LocationKey;
 use crate::analysis::tasks::Flagged;
 use crate::event::{Addr, GroupId};
@@ -103,14 +104,26 @@ impl Places {
         mut visit: impl FnMut(LocationKey, (u64, u64), u32),
     ) {
         self.overlapping(bytes, &mut visit);
-        if groups && !self.members.is_empty() {
-            let from = bytes.0.saturating_sub(self.longest);
-            for (first, (end, group, number)) in self.members.range(from..bytes.1) {
-                let both = ((*first).max(bytes.0), (*end).min(bytes.1));
-                if both.0 < both.1 && self.wanted.get(group) == Some(&true) {
-                    visit(LocationKey::Group(*group), both, *number);
+        if groups {
+            for (both, group, number) in self.members_in(bytes) {
+                if self.wanted.get(&group) == Some(&true) {
+                    visit(LocationKey::Group(group), both, number);
                 }
             }
         }
+    }
+
+    /// The members that some bytes belong to: which of the bytes, the group, and the number of the member.
+    fn members_in(&self, bytes: (u64, u64)) -> impl Iterator<Item = ((u64, u64), GroupId, u32)> {
+        let from = bytes.0.saturating_sub(self.longest);
+        self.members.range(from..bytes.1.max(from)).filter_map(move |(first, (end, group, number))| {
+            Some((common((*first, *end), bytes)?, *group, *number))
+        })
+    }
+
+    /// The marked ones of some bytes, from the first to the last: those of members of any group.
+    pub(super) fn marked(&self, bytes: (u64, u64)) -> Option<(u64, u64)> {
+        let members = self.members_in(bytes).map(|(both, ..)| both);
+        members.reduce(|all, both| (all.0.min(both.0), all.1.max(both.1)))
     }
 }

@@ -28,6 +28,7 @@
 //! - a torn region if the other task's access comes after the region's first access and before its second one;
 //! - a torn group if the other region's access comes after the first access of this one that it conflicts with, and
 //!   another one, of another location, before a later access of this one that it conflicts with;
+//! - for the two before, a region is a step or an annotated block, as [`Examine`] says;
 //! - a gap if a write comes between the last read under one hold of a lock and the write under a later hold.
 //!
 //! **Verdicts.** `Observed` if the observed run shows it; `OtherSchedule` if the search finds a schedule and an independent
@@ -187,6 +188,7 @@ impl TaskAnalysis for Examination {
                 place,
                 site,
                 bytes,
+                marked: state.places.marked(bytes),
                 member,
                 life: cell.life,
                 kind: part.kind,

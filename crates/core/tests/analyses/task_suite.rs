@@ -8,7 +8,7 @@
 //! | `# expect spd3` | SPD3, first pass only | `race 6 11`: the first race of a location; locks are not looked at |
 //! | `# expect ptracer` | PTRacer | `race 6 11 other-schedule` |
 //! | `# expect task-atomicity` | every step must be whole | `step 6 11 8 observed`: line 11 between lines 6 and 8 of a step |
-//! | `# expect task-gaps` | blocks must be whole, and no gap may be between two holds of a lock | `block add 6 11 8 observed`, `gap l 6 11 8 observed` |
+//! | `# expect task-gaps` | blocks must be whole, and steps for members of groups; no gap may be between two holds of a lock | `block add 6 11 8 observed`, `gap l 6 11 8 observed` |
 //!
 //! `group point 6 11 12 8 observed` is about locations that must be seen together. The verdict is `observed`,
 //! `other-schedule` or `locks-forbid`; all of them are held to the definition by trying every schedule
@@ -218,7 +218,7 @@ fn task_gaps_are_as_each_trace_expects() {
     for trace in traces() {
         let findings = both_passes(&trace, || TaskAtomicity::new(GAPS), TORN_BLOCKS);
         compare(&mut wrong, &trace, "task-gaps", &described(&findings, &trace.tables));
-        torn_by_definition(&mut wrong, &trace, &findings, Regions::Blocks);
+        torn_by_definition(&mut wrong, &trace, &findings, Regions::Marked);
         let is_gap = |finding: &&RawFinding| subject(finding, &trace.tables).starts_with("gap ");
         let shown = findings.iter().filter(is_shown).filter(is_gap);
         let shown: BTreeSet<Vec<u64>> = shown.map(lines).collect();
@@ -237,14 +237,14 @@ fn torn_by_definition(wrong: &mut Vec<String>, trace: &Trace, findings: &[RawFin
     let subjects = |start: &'static str| {
         findings.iter().filter(move |finding| subject(finding, &trace.tables).starts_with(start))
     };
-    let start = if regions == Regions::Steps { "step" } else { "block" };
+    let single = || subjects("step").chain(subjects("block"));
     let tears = schedules.tears(regions);
     let all: BTreeSet<Vec<u64>> = tears.values().flatten().map(|lines| lines.to_vec()).collect();
-    for finding in subjects(start) {
+    for finding in single() {
         let right = verdict(finding) != "given-up" && is_shown(&finding) == all.contains(&lines(finding));
         check(wrong, right, || format!("{name}: {:?}, {}", lines(finding), verdict(finding)));
     }
-    let shown: BTreeSet<Vec<u64>> = subjects(start).filter(is_shown).map(lines).collect();
+    let shown: BTreeSet<Vec<u64>> = single().filter(is_shown).map(lines).collect();
     for ((_, other), possible) in tears {
         let told = possible.iter().any(|lines| shown.contains(lines.as_slice()));
         check(wrong, told, || format!("{name}: nothing is told about line {other} in {possible:?}"));

@@ -133,25 +133,53 @@ fn different(found: &[Vec<RawFinding>; 2]) -> Option<String> {
     (keys[0] != keys[1]).then(|| format!("two orders: {:?} and {:?}", keys[0], keys[1]))
 }
 
-/// The first two locations as a group.
+/// The first two locations as a group, and the first one as a group of its own.
 fn groups(program: &Program, observed: &[Observed; 2], oracle: &Oracle<'_>) -> Option<String> {
-    let members = BTreeSet::from([0, 1]);
-    for (regions, steps) in [(Regions::Steps, true), (Regions::Blocks, false)] {
-        let truth = !oracle.group_violations(&members, regions).is_empty();
-        for run in observed {
-            let run = declared(run, &members);
+    for members in [BTreeSet::from([0, 1]), BTreeSet::from([0])] {
+        for (regions, steps) in [(Regions::Steps, true), (Regions::Marked, false)] {
+            let truth = !oracle.group_violations(&members, regions).is_empty();
+            // Locations that are not marked must be whole in blocks only.
+            let unmarked = if steps { Regions::Steps } else { Regions::Blocks };
+            let mut torn = torn_locations(&oracle.violations(regions));
+            torn.retain(|location| members.contains(location));
+            let elsewhere = torn_locations(&oracle.violations(unmarked));
+            torn.extend(elsewhere.difference(&members));
             let modes = Modes { blocks: !steps, steps, gaps: false };
             let examine = Examine { races: false, blocks: !steps, steps, gaps: false, groups: true };
-            let findings = find(&run, || TaskAtomicity::new(modes), examine);
-            let of_members = |finding: &RawFinding| match &finding.evidence {
-                Evidence::Torn(torn) => torn.group.is_some() || members.contains(&location(torn.addr)),
-                _ => false,
-            };
-            let said = shown(&findings).any(of_members);
-            if said != truth {
-                return Some(format!(
-                    "group, {regions:?}: said {said}, truth {truth}; {program}; {findings:?}"
-                ));
+            let found = observed
+                .each_ref()
+                .map(|run| find(&declared(run, &members), || TaskAtomicity::new(modes), examine));
+            for findings in &found {
+                let of_a_group = |finding: &RawFinding| match &finding.evidence {
+                    Evidence::Torn(torn) => torn.group.is_some(),
+                    _ => false,
+                };
+                let mut single = findings.clone();
+                single.retain(|finding| !of_a_group(finding));
+                let said = locations(&single, Rule::AtomicityViolation);
+                if said != torn {
+                    return Some(format!(
+                        "marked {members:?}, {regions:?}: said {said:?}, truth {torn:?}; {program}; {findings:?}"
+                    ));
+                }
+                let said = shown(findings).any(of_a_group) || !said.is_disjoint(&members);
+                if said != truth {
+                    return Some(format!(
+                        "group {members:?}, {regions:?}: said {said}, truth {truth}; {program}; {findings:?}"
+                    ));
+                }
+                let of_members = |finding: &RawFinding| match &finding.evidence {
+                    Evidence::Torn(torn) => members.contains(&location(torn.addr)),
+                    _ => false,
+                };
+                let (marked, others): (Vec<_>, Vec<_>) = single.into_iter().partition(of_members);
+                let message = claims(&marked, oracle, regions).or_else(|| claims(&others, oracle, unmarked));
+                if message.is_some() {
+                    return message;
+                }
+            }
+            if let Some(message) = different(&found) {
+                return Some(message);
             }
         }
     }

@@ -54,8 +54,11 @@ impl Shares {
             assert_eq!(steps, apparent_steps, "{program}");
             assert_eq!(blocks, appearance.violations(Regions::Blocks), "{program}");
         }
+        let marked = oracle.violations(Regions::Marked);
+        assert!(blocks.is_subset(&marked) && marked.is_subset(&steps), "{program}: {marked:?}");
         if !program.uses_blocks() {
             assert!(blocks.is_empty(), "{program}: {blocks:?}");
+            assert_eq!(marked, steps, "{program}");
         }
         // What is torn on one location is torn in the group of that location alone, and the other way round.
         for location in 0..3 {

@@ -139,11 +139,22 @@ fn groups_of_locations() {
         let found = group_violations(&program(text), &group, Regions::Steps);
         assert_eq!(!found.is_empty(), torn, "{text}: {found:?}");
     }
-    // Without a block each access is a region of its own, which can tear but not be torn.
-    let blocks = |text: &str| group_violations(&program(text), &group, Regions::Blocks);
-    assert!(!blocks("async{[Wx Wy]} [Rx Ry]").is_empty());
-    assert!(blocks("async{[Wx Wy]} Rx Ry").is_empty());
-    assert!(!blocks("async{[Wx Wx]} Rx").is_empty());
+    // What a step does outside of its blocks is one region, whatever blocks lie in between.
+    let table = [
+        ("async{[Wx Wy]} [Rx Ry]", true),
+        ("async{[Wx Wy]} Rx Ry", true),
+        ("async{[Wx Wy]} Rx [Ry]", false),
+        ("async{[Wx Wy]} [Rx] [Ry]", false),
+        ("async{Wx [Rz] Wy} Rx [Rz] Ry", true),
+        ("async{Wx Wy} Rx async{} Ry", false),
+        ("async{[Wx Wx]} Rx", true),
+        ("async{Wx [Wx]} Rx", false),
+        ("async{Wx [Rx] Wx} Rx", true),
+    ];
+    for (text, torn) in table {
+        let found = group_violations(&program(text), &group, Regions::Marked);
+        assert_eq!(!found.is_empty(), torn, "{text}: {found:?}");
+    }
 }
 
 /// A schedule counts for what it has shown, although it runs into a deadlock.

@@ -86,8 +86,10 @@ impl Region {
                 "It is looked at because a rule says that the function {name} is atomic (--check functions)."
             ),
             Whole::Step => {
+                // Which of the two it was is not known here: a step is a region for marked locations as well.
                 "It is looked at because whatever a task does between two task constructs is taken to be \
-                            atomic (--check steps)."
+                            atomic (--check steps), or what it does there to locations that the program \
+                            marks (--check annotated)."
                     .to_owned()
             }
             Whole::Gap => format!(

@@ -133,6 +133,8 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
             }
             Op::Group { size, group, addr } => {
                 self.analysis.group(group, addr, u32::from(size));
+                // An access of any member of the group may mean more from here on, whoever does it.
+                self.threads.iter_mut().for_each(|thread| thread.recent.forget_all());
                 Ok(())
             }
             _ => self.order_event(position, event, task),

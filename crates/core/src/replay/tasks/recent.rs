@@ -61,6 +61,11 @@ impl RecentAccesses {
         *recent = Recent { addr: part.addr.0, turn, size_and_kinds: kinds | Self::bit(part, atomic) };
     }
 
+    /// From here on every access counts as new.
+    pub(super) fn forget_all(&mut self) {
+        self.entries.clear();
+    }
+
     /// Memory was freed.
     pub(super) fn forget(&mut self, addr: Addr, size: u32) {
         let last = addr.0.saturating_add(u64::from(size));

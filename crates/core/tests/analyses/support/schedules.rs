@@ -38,7 +38,8 @@ pub(crate) struct Access {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Regions {
     Steps,
-    Blocks,
+    /// Blocks, and what a step does to members of groups outside of them.
+    Marked,
 }
 
 #[derive(Default)]
@@ -484,12 +485,18 @@ impl Schedules {
         tears
     }
 
+    /// The region that an access belongs to.
+    fn instance(&self, access: &Access, regions: Regions) -> Option<usize> {
+        match (regions, access.block) {
+            (Regions::Steps, _) => Some(access.step),
+            (Regions::Marked, Some((instance, _))) => Some(instance),
+            (Regions::Marked, None) => self.member(access).map(|_| access.step),
+        }
+    }
+
     /// All pairs of accesses of one region, with its number.
     fn pairs(&self, regions: Regions) -> Vec<(&Access, &Access, usize)> {
-        let instance = |access: &Access| match regions {
-            Regions::Steps => Some(access.step),
-            Regions::Blocks => access.block.map(|(instance, _)| instance),
-        };
+        let instance = |access: &Access| self.instance(access, regions);
         let mut pairs = Vec::new();
         for (index, first) in self.accesses.iter().enumerate() {
             let Some(number) = instance(first) else { continue };
@@ -544,10 +551,7 @@ impl Schedules {
     /// access of another member of the same group.
     pub(crate) fn group_tears(&self, regions: Regions) -> BTreeSet<[u64; 4]> {
         let mut tears = BTreeSet::new();
-        let instance = |access: &Access| match regions {
-            Regions::Steps => Some(access.step),
-            Regions::Blocks => access.block.map(|(instance, _)| instance),
-        };
+        let instance = |access: &Access| self.instance(access, regions);
         for (first, last, _) in self.pairs(regions) {
             let (Some(a), Some(b)) = (self.member(first), self.member(last)) else { continue };
             if a.0 != b.0 || a == b {

@@ -86,13 +86,14 @@ impl<'p> Oracle<'p> {
         violations
     }
 
-    /// The pairs of regions that violate a group of locations, with the accesses that show it. With [`Regions::Blocks`],
-    /// an access outside of all blocks is a region of its own.
+    /// The pairs of regions that violate a group of locations, with the accesses that show it. Members of a group are
+    /// marked, so what is inside of blocks only is [`Regions::Marked`], which has a region for every access.
     pub(crate) fn group_violations(
         &self,
         group: &BTreeSet<u8>,
         regions: Regions,
     ) -> BTreeSet<GroupViolation> {
+        assert!(regions != Regions::Blocks, "members of a group have a region outside of blocks too");
         let mut violations = BTreeSet::new();
         let accesses: Vec<_> =
             self.program.accesses().filter(|(_, access)| group.contains(&access.location)).collect();
@@ -109,9 +110,8 @@ impl<'p> Oracle<'p> {
                     continue;
                 }
                 for (b2, before_third) in &accesses {
-                    let together = b1 == b2 || (region(*b1).is_some() && region(*b1) == region(*b2));
                     if b2.task == b1.task
-                        && together
+                        && region(*b1) == region(*b2)
                         && before_third.conflicts(third)
                         && self.tears(a1, a3, *b1, *b2)
                     {

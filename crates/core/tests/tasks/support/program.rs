@@ -121,6 +121,8 @@ pub(crate) enum Regions {
     Steps,
     /// The outermost annotated blocks, as far as they lie in one step.
     Blocks,
+    /// These blocks, and of each step all that is outside of them: what marked locations belong to.
+    Marked,
 }
 
 /// The locks a task holds at some point, one bit for each.
@@ -238,23 +240,31 @@ impl Program {
     /// The region instance that each operation of a task lies in, if any. Numbers are unique within the task.
     pub(crate) fn regions(&self, task: usize, regions: Regions) -> Vec<Option<usize>> {
         let (mut number, mut depth) = (0, 0usize);
+        let (mut step, mut block) = (0, 0);
         let mut all = Vec::with_capacity(self.tasks[task].len());
         for op in &self.tasks[task] {
-            // A block that lies in several steps is as many regions; an operation between blocks is in none.
-            let boundary = match op {
+            // A block that lies in several steps is as many regions.
+            match op {
                 Op::Begin(_) => {
                     depth += 1;
-                    regions == Regions::Blocks && depth == 1
+                    if depth == 1 {
+                        number += 1;
+                        block = number;
+                    }
                 }
-                Op::End => {
-                    depth = depth.saturating_sub(1);
-                    regions == Regions::Blocks && depth == 0
+                Op::End => depth = depth.saturating_sub(1),
+                other if other.is_construct() => {
+                    number += 2;
+                    (step, block) = (number - 1, number);
                 }
-                other => other.is_construct(),
+                _ => {}
+            }
+            let region = match regions {
+                Regions::Steps => Some(step),
+                Regions::Blocks => (depth > 0).then_some(block),
+                Regions::Marked => Some(if depth > 0 { block } else { step }),
             };
-            number += usize::from(boundary);
-            let inside = regions == Regions::Steps || depth > 0;
-            all.push((op.access().is_some() && inside).then_some(number));
+            all.push(region.filter(|_| op.access().is_some()));
         }
         all
     }

@@ -87,10 +87,20 @@ impl Groups {
         self.members.insert(addr.0, (size, group));
     }
 
-    /// The member to which an access belongs, and its group.
+    /// True if the access touches a member of some group.
+    #[inline]
+    pub fn is_marked(&self, part: Part) -> bool {
+        self.is_declared() && self.member(part).is_some()
+    }
+
+    /// The member to which an access belongs, and its group: that of its first byte, or else the next one that it touches.
     fn member(&self, part: Part) -> Option<(u64, GroupId)> {
-        let (first, (size, group)) = self.members.range(..=part.addr.0).next_back()?;
-        (part.addr.0 - first < u64::from(*size)).then_some((*first, *group))
+        let addr = part.addr.0;
+        let before = self.members.range(..=addr).next_back();
+        let (first, (_, group)) = before
+            .filter(|(first, (size, _))| addr - **first < u64::from(*size))
+            .or_else(|| self.members.range(addr..addr.saturating_add(u64::from(part.size))).next())?;
+        Some((*first, *group))
     }
 
     /// Shows all remembered steps, so that they can be replaced.

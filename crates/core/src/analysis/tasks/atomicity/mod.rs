@@ -23,7 +23,8 @@
 //! whether both are writes.
 //!
 //! **Regions.** The step, or the outermost annotated block within it ([`Modes`]). A block that goes on over a task construct
-//! is one region in each step.
+//! is one region in each step. Where blocks are to be whole and steps are not, a step is still a region for the locations
+//! that the program marks as members of a [group](groups): all accesses of them that it has outside of blocks.
 //!
 //! **Gaps.** Where nothing is marked, a step that reads a location under a lock and writes it under a later hold of the same
 //! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it.
@@ -56,7 +57,7 @@ use std::cell::RefCell;
 /// Which regions must be whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Modes {
-    /// Annotated blocks, for all locations.
+    /// What the program marks: annotated blocks, for all locations, and outside of them members of groups, for each step.
     pub blocks: bool,
     /// Steps, for all locations.
     pub steps: bool,
@@ -209,7 +210,7 @@ impl TaskAnalysis for TaskAtomicity {
             let told = cell.told;
             *cell = Cell { era: now.era, told, ..Cell::default() };
         }
-        let region = self.region(now);
+        let region = self.region(now, part);
         let mut nothing_new = true;
         if cell.told & TORN == 0 {
             if region != 0 {
@@ -272,13 +273,15 @@ impl TaskAnalysis for TaskAtomicity {
 impl TaskAtomicity {
     /// The region instance to which an access belongs; 0 if to none.
     #[inline]
-    fn region<S: Structure>(&self, now: &Present<'_, S>) -> u32 {
+    fn region<S: Structure>(&self, now: &Present<'_, S>, part: Part) -> u32 {
         if self.modes.steps {
-            now.step_instance
-        } else if self.modes.blocks {
-            now.block.map_or(0, |block| block.instance)
-        } else {
-            0
+            return now.step_instance;
+        }
+        match now.block {
+            _ if !self.modes.blocks => 0,
+            Some(block) => block.instance,
+            None if self.groups.borrow().is_marked(part) => now.step_instance,
+            None => 0,
         }
     }
 
