@@ -13,6 +13,8 @@ const PAGE_BYTES: u64 = WORD_BYTES * PAGE_WORDS as u64;
 /// Pages this close behind the first one are found by an index instead of a hash: the variables of a text trace, the
 /// heap of a small program.
 const NEAR_PAGES: u64 = 1 << 16;
+/// So many pages before the first one may be near as well.
+const BELOW: u64 = 1 << 13;
 const ABSENT: u32 = u32::MAX;
 
 /// Cells for memory.
@@ -224,17 +226,23 @@ impl<C: Clone + Default> Shadow<C> {
         (index != ABSENT).then_some(index)
     }
 
-    #[inline]
+    #[inline(always)]
     fn page(&mut self, page: u64) -> &mut Page<C> {
         if self.last.0 != page {
-            let index = self.find(page).unwrap_or_else(|| self.insert(page));
-            self.last = (page, index);
+            self.turn_to(page);
         }
         &mut self.pages[self.last.1 as usize]
     }
 
+    #[inline(never)]
+    fn turn_to(&mut self, page: u64) {
+        let index = self.find(page).unwrap_or_else(|| self.insert(page));
+        self.last = (page, index);
+    }
+
     fn slot(&mut self, page: u64) -> &mut u32 {
-        let base = *self.near_base.get_or_insert(page);
+        // What is touched first need not have the lowest address of its neighbourhood.
+        let base = *self.near_base.get_or_insert(page / BELOW * BELOW);
         match page.wrapping_sub(base) {
             near if near < NEAR_PAGES => {
                 if self.near.len() <= near as usize {

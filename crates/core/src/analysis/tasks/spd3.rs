@@ -62,17 +62,20 @@ impl TaskAnalysis for Spd3 {
             *cell = Cell { era: now.era, ..Cell::default() };
         }
         let (step, entry) = (now.order.step, now.entry());
+        let repeated = match part.kind {
+            AccessKind::Read => cell.reads.is_only(step),
+            AccessKind::Write => cell.write.step == step && cell.reads.is_empty(),
+        };
+        if repeated {
+            return true;
+        }
         if cell.write.step.is_some() && cell.write.step != step && now.order.is_parallel(cell.write.step) {
             cell.told = true;
             now.race(part, cell.write, AccessKind::Write, findings);
             return true;
         }
         match part.kind {
-            AccessKind::Read => {
-                if !cell.reads.is_only(step) {
-                    cell.reads.add(&mut now.order, entry);
-                }
-            }
+            AccessKind::Read => cell.reads.add(&mut now.order, entry),
             AccessKind::Write => {
                 if let Some(read) = cell.reads.parallel(&mut now.order) {
                     cell.told = true;

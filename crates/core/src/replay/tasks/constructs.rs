@@ -181,7 +181,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
     }
 
     /// So many collapsed steps are not worth the trouble.
-    const SWEEP_AT: usize = 1 << 20;
+    const SWEEP_AT: usize = 1 << 16;
 
     /// Forgets the steps of finished scopes.
     fn sweep(&mut self) {
