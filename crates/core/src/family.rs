@@ -115,6 +115,13 @@ impl History {
         self.current = locks;
     }
 
+    /// As of a task that has done nothing yet; the memory of the list is kept.
+    pub fn renew(&mut self) {
+        self.current = LocksetId::EMPTY;
+        self.version = 0;
+        self.former.clear();
+    }
+
     /// Something else has changed that others want to date by versions.
     pub fn tick(&mut self) {
         self.version += 1;

@@ -36,6 +36,12 @@ pub enum Actor {
     Task(TaskId),
 }
 
+/// What the driver keeps for a task.
+pub trait TaskState: Default {
+    /// Makes it as new, for another task; memory that it has is used again.
+    fn renew(&mut self);
+}
+
 /// A task that is remembered: an index, used again when the task is forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot(pub u32);
@@ -144,13 +150,13 @@ pub enum Effect {
     Serial,
 }
 
-impl<S: Structure, T> Default for Tasks<S, T> {
+impl<S: Structure, T: TaskState> Default for Tasks<S, T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<S: Structure, T> Tasks<S, T> {
+impl<S: Structure, T: TaskState> Tasks<S, T> {
     /// No task has acted yet.
     pub fn new() -> Self {
         Self {
@@ -238,28 +244,34 @@ impl<S: Structure, T> Tasks<S, T> {
         &mut self.scopes[scope.0 as usize]
     }
 
-    fn new_task(&mut self, actor: Actor, place: S::Place, known: Known, home: ScopeIndex, data: T) -> Slot {
-        let task = Task {
-            actor,
-            place,
-            known,
-            life: Life::Spawned,
-            joined: false,
-            scopes: Vec::new(),
-            home,
-            dependents: Vec::new(),
-            waits_for: 0,
-            data,
-        };
+    fn new_task(&mut self, actor: Actor, place: S::Place, known: Known, home: ScopeIndex) -> Slot {
         self.live += 1;
         let slot = self.free_tasks.pop().unwrap_or(Slot(self.tasks.len() as u32));
         match self.tasks.get_mut(slot.0 as usize) {
             Some(former) => {
-                let (scopes, dependents) =
-                    (std::mem::take(&mut former.scopes), std::mem::take(&mut former.dependents));
-                *former = Task { scopes, dependents, ..task };
+                former.scopes.clear();
+                former.dependents.clear();
+                former.actor = actor;
+                former.place = place;
+                former.known = known;
+                former.life = Life::Spawned;
+                former.joined = false;
+                former.home = home;
+                former.waits_for = 0;
+                former.data.renew();
             }
-            None => self.tasks.push(task),
+            None => self.tasks.push(Task {
+                actor,
+                place,
+                known,
+                life: Life::Spawned,
+                joined: false,
+                scopes: Vec::new(),
+                home,
+                dependents: Vec::new(),
+                waits_for: 0,
+                data: T::default(),
+            }),
         }
         match actor {
             Actor::Task(id) => self.by_id.insert(id, slot),
@@ -270,16 +282,16 @@ impl<S: Structure, T> Tasks<S, T> {
         slot
     }
 
-    /// The task that a thread runs. A thread that has done nothing yet gets one of its own, with the given data.
-    pub fn acting(&mut self, thread: ThreadId, data: impl FnOnce() -> T) -> Slot {
+    /// The task that a thread runs. A thread that has done nothing yet gets one of its own.
+    pub fn acting(&mut self, thread: ThreadId) -> Slot {
         match self.current(thread) {
             Some(task) => task,
-            None => self.first_act(thread, data),
+            None => self.first_act(thread),
         }
     }
 
     #[cold]
-    fn first_act(&mut self, thread: ThreadId, data: impl FnOnce() -> T) -> Slot {
+    fn first_act(&mut self, thread: ThreadId) -> Slot {
         let task = match self.by_thread.get(&thread) {
             Some(forked) => *forked,
             None => {
@@ -292,7 +304,7 @@ impl<S: Structure, T> Tasks<S, T> {
                     Some(strangers) => self.structure.spawn(strangers),
                 };
                 self.roots += 1;
-                self.new_task(Actor::Thread(thread), place, Known::default(), NO_SCOPE, data())
+                self.new_task(Actor::Thread(thread), place, Known::default(), NO_SCOPE)
             }
         };
         self.task(task).life = Life::Running;
@@ -308,7 +320,7 @@ impl<S: Structure, T> Tasks<S, T> {
     }
 
     /// A task is spawned by another one, or a thread forked.
-    pub fn spawn(&mut self, by: Slot, actor: Actor, data: T) -> Result<Slot, Fault> {
+    pub fn spawn(&mut self, by: Slot, actor: Actor) -> Result<Slot, Fault> {
         match actor {
             Actor::Task(id) if self.by_id.get(id).is_some() => return Err(Fault::SpawnOfKnown(id)),
             Actor::Thread(id) if self.by_thread.contains_key(&id) => return Err(Fault::ForkOfKnown(id)),
@@ -329,7 +341,7 @@ impl<S: Structure, T> Tasks<S, T> {
             }
         };
         let known = self.task(by).known.clone();
-        let child = self.new_task(actor, place, known, scope, data);
+        let child = self.new_task(actor, place, known, scope);
         let scope = self.scope(scope);
         scope.alive += 1;
         scope.unjoined += 1;

@@ -1,11 +1,11 @@
 //! Order beside the tree: joins of single tasks, dependences, and whatever tells a task that something is finished.
 
-use super::{Actor, Effect, Known, Life, NO_SCOPE, Slot, Tasks};
+use super::{Actor, Effect, Known, Life, NO_SCOPE, Slot, TaskState, Tasks};
 use crate::event::TaskId;
 use crate::replay::Fault;
 use crate::sptree::Structure;
 
-impl<S: Structure, T> Tasks<S, T> {
+impl<S: Structure, T: TaskState> Tasks<S, T> {
     /// The task learns that another one is finished.
     pub(super) fn learn_end(&mut self, by: Slot, finished: Slot) {
         let (known, step) = {

@@ -1,10 +1,10 @@
 //! Scopes: what the end of a finish scope or a wait closes.
 
-use super::{Actor, Effect, Known, Life, NO_SCOPE, Scope, ScopeIndex, Slot, Tasks};
+use super::{Actor, Effect, Known, Life, NO_SCOPE, Scope, ScopeIndex, Slot, TaskState, Tasks};
 use crate::replay::Fault;
 use crate::sptree::Structure;
 
-impl<S: Structure, T> Tasks<S, T> {
+impl<S: Structure, T: TaskState> Tasks<S, T> {
     /// Remembers a scope that was opened.
     pub(super) fn add_scope(&mut self, by: Slot, handle: S::Scope, implicit: bool) -> ScopeIndex {
         let task = &self.tasks[by.0 as usize];

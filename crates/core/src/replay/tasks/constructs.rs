@@ -1,6 +1,6 @@
 //! Task constructs, and what else is rarer than accesses and locks.
 
-use super::{TaskData, TaskReplay, ThreadData};
+use super::{TaskReplay, ThreadData};
 use crate::analysis::tasks::TaskAnalysis;
 use crate::clock::MAX_THREADS;
 use crate::event::{Event, Op, StackId, TaskId};
@@ -142,7 +142,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
     }
 
     fn spawn(&mut self, position: u64, event: &Event, by: Slot, actor: Actor) -> Result<(), Fault> {
-        match self.tasks.spawn(by, actor, TaskData::default()) {
+        match self.tasks.spawn(by, actor) {
             Ok(_) => self.constructed(position, event, by, Ok(Effect::NewStep)),
             Err(fault) => self.fault(position, fault),
         }

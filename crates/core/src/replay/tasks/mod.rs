@@ -34,7 +34,7 @@ use crate::shadow::Shadow;
 use crate::sptree::Structure;
 use crate::sptree::verdicts::Verdicts;
 use crate::stack::Stacks;
-use crate::tasks::{Actor, Known, Slot, Tasks};
+use crate::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use crate::trace::Batch;
 use recent::RecentAccesses;
 use rustc_hash::FxHashMap;
@@ -69,6 +69,16 @@ struct TaskData {
     fenced: Known,
     /// What loads without order have seen, for a later acquire fence.
     seen: Known,
+}
+
+impl TaskState for TaskData {
+    fn renew(&mut self) {
+        self.history.renew();
+        self.known_before.clear();
+        let (history, known_before) =
+            (std::mem::take(&mut self.history), std::mem::take(&mut self.known_before));
+        *self = Self { history, known_before, ..Self::default() };
+    }
 }
 
 /// What the driver keeps for each thread.
@@ -213,7 +223,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     }
 
     fn acting_outside(&mut self, thread: ThreadId) -> Slot {
-        let task = self.tasks.acting(thread, TaskData::default);
+        let task = self.tasks.acting(thread);
         if self.tasks.data(task).turn == 0 {
             self.new_step(task);
         }
