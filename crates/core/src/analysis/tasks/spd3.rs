@@ -62,9 +62,10 @@ impl TaskAnalysis for Spd3 {
             *cell = Cell { era: now.era, ..Cell::default() };
         }
         let (step, entry) = (now.order.step, now.entry());
+        // Whoever has come since the step did the same has been compared with that.
         let repeated = match part.kind {
             AccessKind::Read => cell.reads.is_only(step),
-            AccessKind::Write => cell.write.step == step && cell.reads.is_empty(),
+            AccessKind::Write => cell.write.step == step,
         };
         if repeated {
             return true;
