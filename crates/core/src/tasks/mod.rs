@@ -8,7 +8,7 @@
 //! wait to close: then the wait is the end of a finish scope, as the tree wants it. That holds only if nothing outlives
 //! the children: a wait does not wait for grandchildren, so a child that ended without waiting for its own children leaves
 //! some behind (they *escape*). Then the scope stays open, and the waiting task just learns that its children are
-//! finished, as order beside the tree ([`known`]). Joins of single tasks are learned the same way, unless the joined
+//! finished, as order beside the tree ([`Known`]). Joins of single tasks are learned the same way, unless the joined
 //! task was the last one of its scope. A wait is for tasks, not for threads; therefore tasks that are spawned beside forked
 //! threads get a scope of their own.
 //!
