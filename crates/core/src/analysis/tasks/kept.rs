@@ -1,7 +1,7 @@
 //! Which accesses are kept: two for all.
 //!
 //! Of all accesses of one kind under the same locks it is enough to keep the one that is last in English order and the one
-//! that is last in Hebrew order (`performance.md` of the design; the papers keep two by their common ancestor, which is
+//! that is last in Hebrew order (the papers keep two by their common ancestor, which is
 //! equivalent): a later step is parallel to some access if and only if it is parallel to one of these two. For let `a` be
 //! any access and `n` a step that `a` does not precede: then `a` is behind `n` in one of the orders, and so is the last one
 //! in that order, which does not precede `n` either; nor does it follow `n`, for it was observed earlier.

@@ -1,6 +1,6 @@
 //! Groups of locations that must be seen together.
 //!
-//! **Definition** (`semantics.md` of the design). Regions P and Q of parallel steps violate a group when P has accesses a1
+//! **Definition.** Regions P and Q of parallel steps violate a group when P has accesses a1
 //! and then a3, Q has b1 and b2, a1 conflicts with b1 and a3 with b2, and some interleaving has a1 before b1 and b2 before
 //! a3. Where all is about one location, that is the case of single locations, so here are the others: a1 and a3 touch
 //! different locations.

@@ -34,7 +34,7 @@
 //! **Misses and false alarms.** None against the definition above. Whether the order in which locks are taken lets some
 //! schedule show it is decided by [`crate::witness`]. The first violation of a location is told.
 //!
-//! **Cost.** 120 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
+//! **Cost.** 136 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
 //! tasks are in the middle of regions that touched it. What was done before the last point at which only one task was left
 //! is forgotten at the next access.
 //!
