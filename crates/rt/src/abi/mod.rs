@@ -1,0 +1,1 @@
+//! The functions that compilers call in instrumented code.
