@@ -76,6 +76,12 @@ impl Compact {
     /// Threads that can be told apart.
     pub const MOST_THREADS: u32 = 1 << Self::THREAD_BITS;
 
+    /// An access of a thread at a time, at no site: what all its accesses at that time have in common.
+    #[inline]
+    pub const fn at(thread: ThreadId, time: u64) -> Self {
+        Self(((thread.0 as u64) << Self::TIME_BITS | time) << Self::SITE_BITS)
+    }
+
     /// The access as a word.
     #[inline]
     pub const fn bits(self) -> u64 {

@@ -159,9 +159,9 @@ impl Thread {
         now.is_same_thread_within(epoch, self.published)
     }
 
-    /// True if an operation comes before what the thread does now.
+    /// True if an operation comes before what the thread, which is `me`, does now.
     #[inline]
-    pub(super) fn knows(&self, me: ThreadId, epoch: Epoch) -> bool {
+    pub fn knows(&self, me: ThreadId, epoch: Epoch) -> bool {
         // Without a branch: whose the last access was is hard to predict.
         (epoch.thread() == me) | self.clock.includes(epoch)
     }
