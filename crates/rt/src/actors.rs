@@ -92,7 +92,10 @@ mod tests {
         assert_eq!(actors.assign(main, |_, _| false), Some((ThreadId(0), 1)));
         assert_eq!(actors.assign(first, |_, _| false), Some((ThreadId(1), 1)));
         actors.end(ThreadId(1), 7, 1000);
-        assert_eq!(actors.assign(second, |actor, last| (actor, last) == (ThreadId(1), 7)), Some((ThreadId(1), 8)));
+        assert_eq!(
+            actors.assign(second, |actor, last| (actor, last) == (ThreadId(1), 7)),
+            Some((ThreadId(1), 8))
+        );
         assert_eq!([6, 7, 8, 9].map(|time| actors.thread(ThreadId(1), time)), [first, first, second, second]);
         assert_eq!(actors.assign(third, |_, _| true), Some((ThreadId(2), 1)));
         assert_eq!(actors.assign(third, |_, _| true), None);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The allocator.
 #[derive(Debug)]
-pub(crate) struct Arena;
+pub struct Arena;
 
 #[cfg(feature = "interpose")]
 #[global_allocator]
@@ -45,10 +45,12 @@ pub(crate) fn taken() -> usize {
 
 /// Memory from the kernel, zeroed; null if there is none. Pages count when they are touched.
 pub(crate) fn map(size: usize) -> *mut u8 {
-    // SAFETY: a new anonymous mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice touches nothing that exists. (The function of
+    // the C library may be intercepted, by ourselves.)
     let memory = unsafe {
-        libc::mmap64(
-            null_mut(),
+        libc::syscall(
+            libc::SYS_mmap,
+            0,
             size,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
@@ -56,7 +58,7 @@ pub(crate) fn map(size: usize) -> *mut u8 {
             0,
         )
     };
-    if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
+    if memory == -1 { null_mut() } else { memory as *mut u8 }
 }
 
 /// Gives memory from [`map`] back.

@@ -15,9 +15,11 @@ use crate::shadow::{self, Locked, Online, Word, words};
 use crate::thread::{Entry, Registry, Thread};
 use crate::{blocks, layout, objects, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
-use keirin_core::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId, ThreadId};
-use keirin_core::finding::{Moment, RawStep};
-use std::sync::atomic::{AtomicU64, Ordering};
+use keirin_core::event::{
+    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId, ThreadId,
+};
+use keirin_core::finding::{Findings, Moment, RawStep};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What `watch` passes on; one for each kind of run.
 pub(crate) trait Watcher: Sync {
@@ -52,6 +54,7 @@ pub(crate) trait Watcher: Sync {
     fn region_end(&self, thread: &mut Thread, pc: usize);
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
     fn function_left(&self, thread: &mut Thread);
+    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
     /// The run is over; what is left is told.
     fn finish(&self, thread: Option<&mut Thread>);
     /// The thread that an actor was at a time.
@@ -112,12 +115,18 @@ impl<A: Online> Driver<A> {
         self.watching.exact_order.then(|| self.order.lock())
     }
 
-    /// The analysis' state of a thread.
+    /// The analysis' state of a thread, to look at.
     #[inline]
-    fn state(thread: &Thread) -> &mut A::Thread {
-        // SAFETY: `state` points to a box of this type, made in `new_thread`; the caller has exclusive access to the
-        // thread, and takes one reference at a time.
-        unsafe { &mut *thread.state.cast::<A::Thread>() }
+    fn state(thread: &Thread) -> &A::Thread {
+        // SAFETY: `state` points to a box of this type, made in `new_thread`, which belongs to the thread.
+        unsafe { &*thread.state.cast::<A::Thread>() }
+    }
+
+    /// The analysis' state of a thread, and where its findings go.
+    #[inline]
+    fn parts(thread: &mut Thread) -> (&mut A::Thread, &mut Findings) {
+        // SAFETY: as in `state`; the box is not part of what the other reference leads to.
+        (unsafe { &mut *thread.state.cast::<A::Thread>() }, &mut thread.findings)
     }
 
     /// The operation that happens now.
@@ -127,8 +136,7 @@ impl<A: Online> Driver<A> {
             thread.position = clock().max(thread.position + 1);
         }
         let site = SiteId(thread.place(pc, size));
-        let moment =
-            Moment { position: thread.position, thread: thread.actor, site, stack: StackId::NONE };
+        let moment = Moment { position: thread.position, thread: thread.actor, site, stack: StackId::NONE };
         RawStep { moment, op }
     }
 
@@ -165,8 +173,9 @@ impl<A: Online> Driver<A> {
         let mut fresh = A::Thread::default();
         let moment = Moment { position: thread.position, thread: me, site: SiteId(0), stack: StackId::NONE };
         let at = RawStep { moment, op: Op::Fork { child: actor } };
-        self.analysis.fork(&at, Self::state(thread), &mut fresh, &mut thread.findings);
-        *Self::state(thread) = fresh;
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.fork(&at, mine, &mut fresh, findings);
+        *Self::parts(thread).0 = fresh;
         (thread.actor, thread.position) = (actor, position);
     }
 
@@ -227,8 +236,7 @@ impl<A: Online> Driver<A> {
             return false;
         }
         let Some(mut locked) = shadow.lock::<A>() else { return false };
-        let state = Self::state(thread);
-        let findings = &mut thread.findings;
+        let (state, findings) = Self::parts(thread);
         locked.touch(mask, |cell, covered| {
             let (first, size) = (word as u64 + u64::from(covered.trailing_zeros()), covered.count_ones());
             let part = Part { kind, addr: Addr(first), size, whole: whole && covered == mask };
@@ -249,15 +257,19 @@ impl<A: Online> Driver<A> {
         operation: AtomicOperation,
         locked: &mut [(usize, u8, Locked<'_, A>)],
     ) {
-        let state = Self::state(thread);
-        let findings = &mut thread.findings;
+        let (state, findings) = Self::parts(thread);
         let kind = operation.kind.access_kind();
         let one_word = locked.len() == 1;
         let mut split = false;
         for (word, mask, locked) in locked.iter_mut() {
             locked.touch(*mask, |cell, covered| {
                 if one_word && covered == *mask {
-                    let part = Part { kind, addr: first_of(*word, covered), size: covered.count_ones(), whole: true };
+                    let part = Part {
+                        kind,
+                        addr: first_of(*word, covered),
+                        size: covered.count_ones(),
+                        whole: true,
+                    };
                     self.analysis.atomic(at, state, cell, part, operation, findings);
                 } else {
                     split = true;
@@ -268,7 +280,12 @@ impl<A: Online> Driver<A> {
         if split {
             for (word, mask, locked) in locked.iter_mut() {
                 locked.touch(*mask, |cell, covered| {
-                    let part = Part { kind, addr: first_of(*word, covered), size: covered.count_ones(), whole: false };
+                    let part = Part {
+                        kind,
+                        addr: first_of(*word, covered),
+                        size: covered.count_ones(),
+                        whole: false,
+                    };
                     self.analysis.atomic(at, state, cell, part, operation, findings);
                 });
             }
@@ -317,7 +334,11 @@ impl<A: Online> Watcher for Driver<A> {
         if offset + size <= layout::WORD_BYTES {
             let mask = (((1u32 << size) - 1) << offset) as u8;
             let record = self.access_word(thread, &at, kind, (addr - offset, mask), true);
-            if A::COMPACT && record && kind == AccessKind::Read && (mask == 0xff || mask == 0xf || mask == 0xf0) {
+            if A::COMPACT
+                && record
+                && kind == AccessKind::Read
+                && (mask == 0xff || mask == 0xf || mask == 0xf0)
+            {
                 thread.note_read(addr, size);
             }
         } else {
@@ -364,7 +385,8 @@ impl<A: Online> Watcher for Driver<A> {
         let _order = self.in_order();
         self.record(thread, Op::Fence { order }, pc);
         let at = self.step(thread, Op::Fence { order }, pc, 0);
-        self.analysis.fence(&at, Self::state(thread), order, &mut thread.findings);
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.fence(&at, mine, order, findings);
         if order.releases() {
             self.next_epoch(thread);
         }
@@ -373,7 +395,7 @@ impl<A: Online> Watcher for Driver<A> {
 
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize) {
         if self.watching.critical_sections && thread.locks_held == 0 {
-            self.region_begin(thread, telling::critical_section(pc), pc);
+            self.region_begin(thread, crate::regions::critical_section(pc), pc);
         }
         thread.locks_held += 1;
         let _order = self.in_order();
@@ -390,7 +412,8 @@ impl<A: Online> Watcher for Driver<A> {
             self.record(thread, op, pc);
             if state.acquire(thread.id, mode) {
                 let at = self.step(thread, op, pc, 0);
-                self.analysis.acquire(&at, Self::state(thread), &mut state.sync, mode, &mut thread.findings);
+                let (mine, findings) = Self::parts(thread);
+                self.analysis.acquire(&at, mine, &mut state.sync, mode, findings);
             }
         });
         self.after(thread);
@@ -405,7 +428,8 @@ impl<A: Online> Watcher for Driver<A> {
             self.record(thread, op, pc);
             if state.release(thread.id, mode) == Some(true) {
                 let at = self.step(thread, op, pc, 0);
-                self.analysis.release(&at, Self::state(thread), &mut state.sync, mode, &mut thread.findings);
+                let (mine, findings) = Self::parts(thread);
+                self.analysis.release(&at, mine, &mut state.sync, mode, findings);
                 self.next_epoch(thread);
             }
             Some(())
@@ -431,7 +455,8 @@ impl<A: Online> Watcher for Driver<A> {
             let op = Op::Wait { condition: id };
             self.record(thread, op, pc);
             let at = self.step(thread, op, pc, 0);
-            self.analysis.receive(&at, Self::state(thread), sync, &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.receive(&at, mine, sync, findings);
         });
         self.after(thread);
     }
@@ -443,7 +468,8 @@ impl<A: Online> Watcher for Driver<A> {
             let op = Op::Notify { condition: id, all };
             self.record(thread, op, pc);
             let at = self.step(thread, op, pc, 0);
-            self.analysis.signal(&at, Self::state(thread), sync, &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.signal(&at, mine, sync, findings);
             self.next_epoch(thread);
         });
         self.after(thread);
@@ -457,7 +483,8 @@ impl<A: Online> Watcher for Driver<A> {
             if let Some(sync) = state.arrive(thread.id) {
                 self.record(thread, op, pc);
                 let at = self.step(thread, op, pc, 0);
-                self.analysis.signal(&at, Self::state(thread), sync, &mut thread.findings);
+                let (mine, findings) = Self::parts(thread);
+                self.analysis.signal(&at, mine, sync, findings);
                 self.next_epoch(thread);
             }
         });
@@ -472,7 +499,8 @@ impl<A: Online> Watcher for Driver<A> {
             if let Some(sync) = state.leave(thread.id) {
                 self.record(thread, op, pc);
                 let at = self.step(thread, op, pc, 0);
-                self.analysis.receive(&at, Self::state(thread), sync, &mut thread.findings);
+                let (mine, findings) = Self::parts(thread);
+                self.analysis.receive(&at, mine, sync, findings);
                 state.drop_finished();
             }
         });
@@ -485,7 +513,8 @@ impl<A: Online> Watcher for Driver<A> {
             let op = Op::HappensBefore { token: token as u64 };
             self.record(thread, op, pc);
             let at = self.step(thread, op, pc, 0);
-            self.analysis.signal(&at, Self::state(thread), objects.token(), &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.signal(&at, mine, objects.token(), findings);
             self.next_epoch(thread);
         });
         self.after(thread);
@@ -497,7 +526,8 @@ impl<A: Online> Watcher for Driver<A> {
             let op = Op::HappensAfter { token: token as u64 };
             self.record(thread, op, pc);
             let at = self.step(thread, op, pc, 0);
-            self.analysis.receive(&at, Self::state(thread), objects.token(), &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.receive(&at, mine, objects.token(), findings);
         });
         self.after(thread);
     }
@@ -513,8 +543,10 @@ impl<A: Online> Watcher for Driver<A> {
         let order = self.in_order();
         self.record(thread, Op::Fork { child: id }, pc);
         let at = self.step(thread, Op::Fork { child: actor }, pc, 0);
-        self.analysis.fork(&at, Self::state(thread), Self::state(child_thread), &mut thread.findings);
-        child_thread.position = child_thread.position.max(if A::COUNTS_ACCESSES { at.moment.position } else { 0 });
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.fork(&at, mine, Self::parts(child_thread).0, findings);
+        child_thread.position =
+            child_thread.position.max(if A::COUNTS_ACCESSES { at.moment.position } else { 0 });
         drop(order);
         self.next_epoch(thread);
         Registry::with(|registry| {
@@ -538,7 +570,7 @@ impl<A: Online> Watcher for Driver<A> {
         let _order = self.in_order();
         self.record(thread, Op::ThreadEnd, 0);
         if let (Some(recorder), Some(writer)) = (&self.recorder, thread.writer.take()) {
-            recorder.end_thread(writer);
+            recorder.end_thread(&writer);
         }
         telling::final_counts(thread);
         tls::set_epoch(0, 0, 0, 0);
@@ -570,14 +602,20 @@ impl<A: Online> Watcher for Driver<A> {
         let at = self.step(thread, Op::Join { child: ended.actor }, pc, 0);
         if A::COMPACT {
             // Known up to its last time only: its actor may go on as another thread.
-            let moment =
-                Moment { position: ended.position, thread: ended.actor, site: SiteId(0), stack: StackId::NONE };
+            let moment = Moment {
+                position: ended.position,
+                thread: ended.actor,
+                site: SiteId(0),
+                stack: StackId::NONE,
+            };
             let mut end = A::Sync::default();
             let last = RawStep { moment, op: Op::ThreadEnd };
-            self.analysis.signal(&last, Self::state(&ended), &mut end, &mut thread.findings);
-            self.analysis.receive(&at, Self::state(thread), &mut end, &mut thread.findings);
+            self.analysis.signal(&last, Self::parts(&mut ended).0, &mut end, &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.receive(&at, mine, &mut end, findings);
         } else {
-            self.analysis.join(&at, Self::state(thread), Self::state(&ended), &mut thread.findings);
+            let (mine, findings) = Self::parts(thread);
+            self.analysis.join(&at, mine, Self::parts(&mut ended).0, findings);
         }
         Self::drop_state(&mut ended);
         self.after(thread);
@@ -612,7 +650,8 @@ impl<A: Online> Watcher for Driver<A> {
         thread.regions += 1;
         self.record(thread, Op::Begin { region }, pc);
         let at = self.step(thread, Op::Begin { region }, pc, 0);
-        self.analysis.begin(&at, Self::state(thread), region, &mut thread.findings);
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.begin(&at, mine, region, findings);
         self.after(thread);
     }
 
@@ -624,7 +663,8 @@ impl<A: Online> Watcher for Driver<A> {
         thread.regions -= 1;
         self.record(thread, Op::End, pc);
         let at = self.step(thread, Op::End, pc, 0);
-        self.analysis.end(&at, Self::state(thread), &mut thread.findings);
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.end(&at, mine, findings);
         self.after(thread);
     }
 
@@ -640,6 +680,16 @@ impl<A: Online> Watcher for Driver<A> {
         }
     }
 
+    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]) {
+        // The analyses of threads know no groups; those of tasks find them in the trace.
+        static GROUPS: AtomicU32 = AtomicU32::new(0);
+        let group = GroupId(GROUPS.fetch_add(1, Ordering::Relaxed));
+        for (addr, size) in members {
+            let size = u16::try_from(*size).unwrap_or(u16::MAX);
+            self.record(thread, Op::Group { size, group, addr: Addr(*addr as u64) }, 0);
+        }
+    }
+
     fn finish(&self, thread: Option<&mut Thread>) {
         let moment = thread.as_ref().map_or_else(Moment::default, |thread| Moment {
             position: thread.position,
@@ -652,6 +702,14 @@ impl<A: Online> Watcher for Driver<A> {
             self.after(thread);
         }
         if let Some(recorder) = &self.recorder {
+            for entry in live_threads() {
+                // SAFETY: a thread that has not ended is not given back; what it records with is behind a lock. (That it
+                // gives up recording just now is possible only if writing has failed.)
+                let writer = unsafe { entry.thread.as_ref() }.and_then(|thread| thread.writer.as_ref());
+                if let Some(writer) = writer {
+                    recorder.end_thread(writer);
+                }
+            }
             recorder.finish();
         }
     }

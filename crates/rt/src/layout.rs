@@ -33,8 +33,7 @@ pub(crate) const SHADOW: Region = Region { base: 0x1000_0000_0000, size: 1 << (A
 /// What is known about heap blocks.
 pub(crate) const BLOCKS: Region = Region { base: 0x0800_0000_0000, size: 1 << (ADDRESS_BITS - 1) };
 /// Which pages of the shadow are in use, and which have records.
-pub(crate) const PAGES_IN_USE: Region =
-    Region { base: 0x0700_0000_0000, size: SHADOW.size / PAGE_BYTES / 4 };
+pub(crate) const PAGES_IN_USE: Region = Region { base: 0x0700_0000_0000, size: SHADOW.size / PAGE_BYTES / 4 };
 
 /// Bytes of a page of memory.
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -55,7 +54,14 @@ pub(crate) fn block_of(addr: usize) -> usize {
 #[inline]
 pub(crate) fn is_program(addr: usize, size: usize) -> bool {
     let end = addr.saturating_add(size);
-    addr >= PAGE_BYTES && end < 1 << 47 && (end <= PAGES_IN_USE.base || addr >= SHADOW.base + SHADOW.size)
+    addr >= PAGE_BYTES && end <= 1 << 47 && (end <= PAGES_IN_USE.base || addr >= SHADOW.base + SHADOW.size)
+}
+
+/// The processor's clock: grows at a constant rate, the same on all cores.
+#[inline]
+pub(crate) fn processor_clock() -> u64 {
+    // SAFETY: the instruction has no preconditions.
+    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ pub(crate) fn locks() -> u32 {
 
 /// Finds a thing of one kind, or makes one with the next number.
 macro_rules! find_or_make {
-    ($list:expr, $pattern:pat => $found:expr, $make:expr) => {{
+    ($list:expr, $kind:ident($($part:ident),+), $make:expr) => {{
         let list = &mut $list;
-        let index = match list.iter().position(|object| matches!(object, $pattern)) {
+        let index = match list.iter().position(|object| matches!(object, Object::$kind(..))) {
             Some(index) => index,
             None => {
                 list.push($make);
@@ -43,9 +43,8 @@ macro_rules! find_or_make {
             }
         };
         match &mut list[index] {
-            #[allow(unused_variables)]
-            $pattern => $found,
-            _ => unreachable!("it was found by this pattern"),
+            Object::$kind($($part),+) => ($($part),+),
+            _ => unreachable!("it was found by its kind"),
         }
     }};
 }
@@ -58,9 +57,9 @@ impl<A: Online> Objects<A> {
     /// The lock at this address. True if it is new.
     pub(crate) fn lock(&mut self) -> (LockId, &mut Lock<A::Sync, ThreadId>, bool) {
         let known = self.0.iter().any(|object| matches!(object, Object::Lock(..)));
-        let (id, lock) = find_or_make!(self.0, Object::Lock(id, lock) => (*id, lock),
-            Object::Lock(LockId(LOCKS.fetch_add(1, Ordering::Relaxed)), Lock::default()));
-        (id, lock, !known)
+        let make = || Object::Lock(LockId(LOCKS.fetch_add(1, Ordering::Relaxed)), Lock::default());
+        let (id, lock) = find_or_make!(self.0, Lock(id, lock), make());
+        (*id, lock, !known)
     }
 
     /// The lock at this address, if it was ever taken.
@@ -73,18 +72,22 @@ impl<A: Online> Objects<A> {
 
     /// The condition at this address.
     pub(crate) fn condition(&mut self) -> (ConditionId, &mut A::Sync) {
-        find_or_make!(self.0, Object::Condition(id, sync) => (*id, sync),
-            Object::Condition(ConditionId(CONDITIONS.fetch_add(1, Ordering::Relaxed)), A::Sync::default()))
+        let make = || ConditionId(CONDITIONS.fetch_add(1, Ordering::Relaxed));
+        let (id, sync) =
+            find_or_make!(self.0, Condition(id, sync), Object::Condition(make(), A::Sync::default()));
+        (*id, sync)
     }
 
     /// The barrier at this address.
     pub(crate) fn barrier(&mut self) -> (BarrierId, &mut Barrier<A::Sync>) {
-        find_or_make!(self.0, Object::Barrier(id, barrier) => (*id, barrier),
-            Object::Barrier(BarrierId(BARRIERS.fetch_add(1, Ordering::Relaxed)), Barrier::default()))
+        let make = || BarrierId(BARRIERS.fetch_add(1, Ordering::Relaxed));
+        let (id, barrier) =
+            find_or_make!(self.0, Barrier(id, barrier), Object::Barrier(make(), Barrier::default()));
+        (*id, barrier)
     }
 
     /// What two sides agreed on by this address.
     pub(crate) fn token(&mut self) -> &mut A::Sync {
-        find_or_make!(self.0, Object::Token(sync) => sync, Object::Token(A::Sync::default()))
+        find_or_make!(self.0, Token(sync), Object::Token(A::Sync::default()))
     }
 }

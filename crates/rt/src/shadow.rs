@@ -22,6 +22,10 @@ use crate::layout::{self, PAGE_BYTES, PAGES_IN_USE, SHADOW, SHADOW_SHIFT, WORD_B
 use crate::objects::Objects;
 use crate::spin::pause;
 use keirin_core::analysis::Analysis;
+use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::clock::Epoch;
+use keirin_core::event::ThreadId;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const LOCKED: u64 = 1 << 63;
@@ -38,6 +42,18 @@ pub(crate) trait Online:
     /// Cells fit into two numbers of 60 bits, mostly.
     const COMPACT: bool = false;
 
+    /// How many threads can be told apart, if cells are compact.
+    const MOST_ACTORS: u32 = u32::MAX;
+
+    /// The last position of a thread, if cells are compact.
+    const LAST_POSITION: u64 = u64::MAX;
+
+    /// True if a thread knows all that an actor did up to a position.
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        let _ = (thread, me, actor, position);
+        false
+    }
+
     /// The cell as two numbers, if it fits.
     fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
         let _ = cell;
@@ -48,6 +64,28 @@ pub(crate) trait Online:
     fn unpack(numbers: [u64; 2]) -> Self::Cell {
         let _ = numbers;
         Self::Cell::default()
+    }
+}
+
+impl Online for Empty {}
+
+impl Online for FastTrack<Compact> {
+    const COMPACT: bool = true;
+    const MOST_ACTORS: u32 = Compact::MOST_THREADS;
+    const LAST_POSITION: u64 = Compact::LAST_TIME;
+
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        thread.knows(me, Epoch::new(actor, position))
+    }
+
+    #[inline]
+    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
+        cell.plain()
+    }
+
+    #[inline]
+    fn unpack(numbers: [u64; 2]) -> Self::Cell {
+        Self::Cell::from_plain(numbers)
     }
 }
 
@@ -156,8 +194,7 @@ impl Word {
             let head = self.0[1].load(Ordering::Relaxed);
             let free = head & LOCKED == 0;
             if free
-                && self
-                    .0[1]
+                && self.0[1]
                     .compare_exchange_weak(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
@@ -231,6 +268,12 @@ impl<A: Online> Locked<'_, A> {
         Some(unsafe { Box::from_raw(record) })
     }
 
+    /// True if there is a record.
+    #[inline]
+    pub(crate) fn has_record(&self) -> bool {
+        self.head & RECORD != 0
+    }
+
     /// The record; if there is none the cells move into a new one.
     pub(crate) fn make_record(&mut self) -> &mut Record<A> {
         if self.head & RECORD == 0 {
@@ -285,8 +328,7 @@ impl<A: Online> Locked<'_, A> {
                 let shape = (first >> SHAPE_SHIFT) as u8;
                 if shape == bytes || shape & bytes == 0 {
                     let before = [first & CELL_BITS, numbers[2 * half + 1]];
-                    let mut cell =
-                        if shape == bytes { A::unpack(before) } else { A::Cell::default() };
+                    let mut cell = if shape == bytes { A::unpack(before) } else { A::Cell::default() };
                     visit(&mut cell, mask);
                     match A::pack(&cell) {
                         // Bytes with the same history share a cell: a loop over bytes leaves one.
@@ -365,9 +407,7 @@ pub(crate) fn forget<A: Online>(addr: usize, size: usize) {
         }
         let start = page;
         page += page_of_program;
-        while page < end_page
-            && pages::take(Word::of(page), || forget_records::<A>(page, page_of_program))
-        {
+        while page < end_page && pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
             page += page_of_program;
         }
         clear(start, page - start);

@@ -6,12 +6,12 @@
 
 use crate::arena;
 use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
+use crate::record::ThreadRecorder;
 use crate::spin::Spin;
 use crate::tls;
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::{SiteId, ThreadId};
 use keirin_core::finding::Findings;
-use keirin_core::trace::native::ThreadWriter;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
@@ -70,7 +70,7 @@ pub(crate) struct Thread {
     pub(crate) findings: Findings,
     /// For each finding the number under which it was told.
     pub(crate) told: Vec<u32>,
-    pub(crate) writer: Option<Box<ThreadWriter>>,
+    pub(crate) writer: Option<Box<ThreadRecorder>>,
     /// Accesses that were looked at in full.
     pub(crate) accesses: u64,
     frames: *mut Frame,
@@ -104,6 +104,23 @@ impl Thread {
         })
     }
 
+    /// Gives back what an ended thread does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.release_frames();
+        self.places = Box::default();
+        self.sites = Box::default();
+        self.recent_reads = Box::default();
+    }
+
+    fn release_frames(&mut self) {
+        let frames = std::mem::replace(&mut self.frames, std::ptr::null_mut());
+        self.depth = 0;
+        if !frames.is_null() {
+            // SAFETY: it was mapped with this size, and nobody refers to it any more.
+            unsafe { arena::unmap(frames.cast(), MOST_FRAMES * size_of::<Frame>()) };
+        }
+    }
+
     /// The open calls.
     fn frames(&mut self) -> &mut [Frame] {
         if self.frames.is_null() {
@@ -121,7 +138,9 @@ impl Thread {
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
             let hash = (hash ^ call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
             // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
-            unsafe { self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, region }) };
+            unsafe {
+                self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, region })
+            };
             self.depth += 1;
         }
         left
@@ -240,12 +259,12 @@ fn recent_read(addr: usize, size: usize) -> (usize, u64) {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        if !self.frames.is_null() {
-            // SAFETY: it was mapped with this size, and nobody refers to it any more.
-            unsafe { arena::unmap(self.frames.cast(), MOST_FRAMES * size_of::<Frame>()) };
-        }
+        self.release_frames();
     }
 }
+
+/// Stands in the place of a thread that has ended: what its last destructors do is not told.
+pub(crate) const ENDED: *mut Thread = std::ptr::without_provenance_mut(1);
 
 /// The calling thread, inside of the runtime.
 pub(crate) struct Inside(*mut Thread);
@@ -255,7 +274,7 @@ impl Inside {
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
         let thread = tls::thread();
-        if thread.is_null() {
+        if thread.is_null() || thread == ENDED {
             return None;
         }
         // SAFETY: the pointer is set to a thread that lives until it is taken away again, by the same thread. Only the
@@ -322,6 +341,11 @@ impl Registry {
     /// Looks at all threads.
     pub(crate) fn with<R>(look: impl FnOnce(&mut Registry) -> R) -> R {
         look(&mut REGISTRY.lock())
+    }
+
+    /// The same, unless somebody else is looking.
+    pub(crate) fn try_with<R>(look: impl FnOnce(&mut Registry) -> R) -> Option<R> {
+        Some(look(&mut *REGISTRY.try_lock()?))
     }
 
     /// The next number; the thread itself follows with [`Registry::set`].

@@ -1,1 +1,4 @@
 //! The functions that compilers call in instrumented code.
+
+pub mod access;
+pub mod functions;
