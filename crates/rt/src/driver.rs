@@ -221,7 +221,7 @@ impl<A: Online> Driver<A> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn access_word(
         &self,
         thread: &mut Thread,
@@ -243,6 +243,32 @@ impl<A: Online> Driver<A> {
             self.analysis.access(at, state, cell, part, findings);
         });
         locked.has_record()
+    }
+
+    /// The commonest accesses, without asking the analysis in full. False: it must be asked.
+    #[inline(always)]
+    pub(crate) fn shortcut(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        size: usize,
+        pc: usize,
+    ) -> bool {
+        if !A::COMPACT || size > 16 || self.recorder.is_some() || thread.ignoring > 0 {
+            return false;
+        }
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let state = Self::state(thread);
+        let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
+        let offset = addr % layout::WORD_BYTES;
+        if offset + size <= layout::WORD_BYTES {
+            return one(addr - offset, (((1u32 << size) - 1) << offset) as u8);
+        }
+        if offset == 0 {
+            return one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff);
+        }
+        words(addr, size).all(|(word, mask)| one(word, mask))
     }
 
     fn on_object<R>(&self, address: usize, act: impl FnOnce(&mut objects::Objects<A>) -> R) -> Option<R> {
@@ -331,20 +357,20 @@ impl<A: Online> Watcher for Driver<A> {
         // The size of a range varies from one time to the next; as part of the place it would make many of one.
         let at = self.step(thread, op, pc, if size <= 16 { told_size } else { 0 });
         let offset = addr % layout::WORD_BYTES;
-        if offset + size <= layout::WORD_BYTES {
+        let record = if offset + size <= layout::WORD_BYTES {
             let mask = (((1u32 << size) - 1) << offset) as u8;
-            let record = self.access_word(thread, &at, kind, (addr - offset, mask), true);
-            if A::COMPACT
-                && record
-                && kind == AccessKind::Read
-                && (mask == 0xff || mask == 0xf || mask == 0xf0)
-            {
-                thread.note_read(addr, size);
-            }
+            self.access_word(thread, &at, kind, (addr - offset, mask), true)
         } else {
-            for word in words(addr, size) {
-                self.access_word(thread, &at, kind, word, false);
-            }
+            let access = |record, word| self.access_word(thread, &at, kind, word, false) || record;
+            words(addr, size).fold(false, access)
+        };
+        if A::COMPACT
+            && record
+            && kind == AccessKind::Read
+            && addr.is_multiple_of(4)
+            && matches!(size, 4 | 8 | 16)
+        {
+            thread.note_read(addr, size);
         }
         self.after(thread);
     }

@@ -25,7 +25,7 @@ use keirin_core::analysis::Analysis;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::clock::Epoch;
-use keirin_core::event::ThreadId;
+use keirin_core::event::{AccessKind, ThreadId};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const LOCKED: u64 = 1 << 63;
@@ -54,6 +54,13 @@ pub(crate) trait Online:
         false
     }
 
+    /// What an access makes of a packed cell, if that is simple. `new` is the access as a packed cell remembers it.
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let _ = (thread, new, kind, numbers);
+        None
+    }
+
     /// The cell as two numbers, if it fits.
     fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
         let _ = cell;
@@ -76,6 +83,12 @@ impl Online for FastTrack<Compact> {
 
     fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
         thread.knows(me, Epoch::new(actor, position))
+    }
+
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let after = Self::shortcut(thread, Compact::from_bits(new), kind, numbers.map(Compact::from_bits))?;
+        Some(after.map(Compact::bits))
     }
 
     #[inline]
@@ -209,6 +222,64 @@ impl Word {
     }
 }
 
+impl Word {
+    /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
+    #[inline(always)]
+    pub(crate) fn shortcut<A: Online>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let head = self.0[1].load(Ordering::Relaxed);
+        if head & (LOCKED | RECORD) != 0
+            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            return false;
+        }
+        let low = self.0[0].load(Ordering::Relaxed);
+        let high = self.0[2].load(Ordering::Relaxed);
+        let high_second = self.0[3].load(Ordering::Relaxed);
+        let alike = mask == 0xff && low == high && head == high_second;
+        let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
+        let second =
+            if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
+        if !(first.0 && second.0) || (low | high == 0 && !pages::admit(self)) {
+            self.0[1].store(head, Ordering::Release);
+            return false;
+        }
+        self.0[0].store(first.1, Ordering::Relaxed);
+        self.0[2].store(second.1, Ordering::Relaxed);
+        self.0[3].store(second.2, Ordering::Relaxed);
+        self.0[1].store(first.2, Ordering::Release);
+        true
+    }
+}
+
+/// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
+#[inline(always)]
+fn half_shortcut<A: Online>(
+    thread: &A::Thread,
+    new: u64,
+    kind: AccessKind,
+    bytes: u8,
+    first: u64,
+    second: u64,
+) -> (bool, u64, u64) {
+    if bytes == 0 {
+        return (true, first, second);
+    }
+    let shape = (first >> SHAPE_SHIFT) as u8;
+    if shape != bytes && shape != 0 {
+        return (false, 0, 0);
+    }
+    match A::shortcut(thread, new, kind, [first & CELL_BITS, second]) {
+        Some([first, second]) => (true, first | u64::from(bytes) << SHAPE_SHIFT, second),
+        None => (false, 0, 0),
+    }
+}
+
 /// A word that the calling thread owns.
 pub(crate) struct Locked<'a, A: Online> {
     word: &'a Word,
@@ -299,56 +370,78 @@ impl<A: Online> Locked<'_, A> {
     }
 
     /// Shows each cell of some bytes of the word.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
         if A::COMPACT && self.head & RECORD == 0 {
             let numbers = self.numbers();
             let [low, low_second, high, high_second] = numbers;
-            if mask == 0xff && low == high && low_second == high_second {
+            let shape = low >> SHAPE_SHIFT;
+            if mask == 0xff && low == high && low_second == high_second && (shape == 0xf || shape == 0) {
                 // Nearly always all eight bytes are alike, and were accessed together.
-                let shape = low >> SHAPE_SHIFT;
-                if shape == 0xf || shape == 0 {
-                    let mut cell = A::unpack([low & CELL_BITS, low_second]);
-                    visit(&mut cell, mask);
-                    if let Some([first, second]) = A::pack(&cell) {
+                let mut cell = A::unpack([low & CELL_BITS, low_second]);
+                visit(&mut cell, mask);
+                return match A::pack(&cell) {
+                    Some([first, second]) => {
                         let first = first | 0xf << SHAPE_SHIFT;
-                        return self.set_numbers([first, second, first, second]);
+                        self.set_numbers([first, second, first, second]);
                     }
-                    self.put_record(Box::new(Record {
-                        cells: vec![(mask, cell)],
-                        objects: Objects::default(),
-                    }));
-                    return;
-                }
+                    None => self.put_cells(vec![(mask, cell)]),
+                };
             }
-            let half = usize::from(mask & 0xf == 0);
-            let bytes = mask >> (4 * half);
-            if bytes <= 0xf {
-                let first = numbers[2 * half];
-                let shape = (first >> SHAPE_SHIFT) as u8;
-                if shape == bytes || shape & bytes == 0 {
-                    let before = [first & CELL_BITS, numbers[2 * half + 1]];
-                    let mut cell = if shape == bytes { A::unpack(before) } else { A::Cell::default() };
-                    visit(&mut cell, mask);
-                    match A::pack(&cell) {
-                        // Bytes with the same history share a cell: a loop over bytes leaves one.
-                        Some(after) if shape == bytes || shape == 0 || after == before => {
-                            let mut numbers = numbers;
-                            numbers[2 * half] = after[0] | u64::from(shape | bytes) << SHAPE_SHIFT;
-                            numbers[2 * half + 1] = after[1];
-                            self.set_numbers(numbers);
-                        }
-                        _ => {
-                            let mut cells = unpack_cells::<A>(numbers);
-                            forget_cells(&mut cells, mask);
-                            cells.push((mask, cell));
-                            self.put_record(Box::new(Record { cells, objects: Objects::default() }));
-                        }
+            let fits = |half: usize| {
+                let (bytes, shape) = (mask >> (4 * half) & 0xf, (numbers[2 * half] >> SHAPE_SHIFT) as u8);
+                bytes == shape || bytes & shape == 0
+            };
+            if fits(0) && fits(1) {
+                return self.touch_halves(numbers, mask, visit);
+            }
+        }
+        self.touch_record(mask, visit);
+    }
+
+    /// Each half has one cell, and the bytes are all of it, or others.
+    #[inline]
+    fn touch_halves(&mut self, mut numbers: [u64; 4], mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
+        let mut too_large = Vec::new();
+        for half in 0..2 {
+            let bytes = mask >> (4 * half) & 0xf;
+            if bytes == 0 {
+                continue;
+            }
+            let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
+            let before = [numbers[2 * half] & CELL_BITS, numbers[2 * half + 1]];
+            let mut cell = if shape == bytes { A::unpack(before) } else { A::Cell::default() };
+            visit(&mut cell, bytes << (4 * half));
+            match A::pack(&cell) {
+                // Bytes with the same history share a cell: a loop over bytes leaves one.
+                Some(after) if shape == bytes || shape == 0 || after == before => {
+                    numbers[2 * half] = after[0] | u64::from(shape | bytes) << SHAPE_SHIFT;
+                    numbers[2 * half + 1] = after[1];
+                }
+                _ => {
+                    if shape == bytes {
+                        numbers[2 * half] = 0;
+                        numbers[2 * half + 1] = 0;
                     }
-                    return;
+                    too_large.push((bytes << (4 * half), cell));
                 }
             }
         }
+        if too_large.is_empty() {
+            self.set_numbers(numbers);
+        } else {
+            too_large.extend(unpack_cells::<A>(numbers));
+            self.put_cells(too_large);
+        }
+    }
+
+    #[cold]
+    fn put_cells(&mut self, cells: Vec<(u8, A::Cell)>) {
+        self.put_record(Box::new(Record { cells, objects: Objects::default() }));
+    }
+
+    #[inline(never)]
+    fn touch_record(&mut self, mask: u8, visit: impl FnMut(&mut A::Cell, u8)) {
         touch_cells(&mut self.make_record().cells, mask, visit);
         self.settle();
     }
@@ -485,16 +578,41 @@ pub(crate) mod pages {
     #[inline]
     pub(crate) fn admit(word: &Word) -> bool {
         let (bits, shift) = bits(word);
-        bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(bits, shift)
+        bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(word, bits, shift)
+    }
+
+    /// The end of the pages that were last asked for from the kernel, and how many.
+    static AHEAD: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(1));
+    /// So many pages are asked for at once, if they are used one after the other.
+    const MOST_AHEAD: usize = 2048;
+
+    /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
+    /// order: that is several times cheaper than to have each one come when it is needed.
+    fn ask_ahead(page: usize) {
+        let next = AHEAD.0.load(Ordering::Relaxed) == page;
+        let count = if next { (AHEAD.1.load(Ordering::Relaxed) * 2).min(MOST_AHEAD) } else { 1 };
+        AHEAD.0.store(page + count, Ordering::Relaxed);
+        AHEAD.1.store(count, Ordering::Relaxed);
+        if count > 1 {
+            let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
+            // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
+            // pages come when they are needed.
+            unsafe { libc::madvise(first as *mut libc::c_void, bytes, libc::MADV_POPULATE_WRITE) };
+        }
     }
 
     #[cold]
-    fn admit_page(bits: &AtomicU64, shift: u32) -> bool {
+    fn admit_page(word: &Word, bits: &AtomicU64, shift: u32) -> bool {
         if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
             return false;
         }
         if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
             USED.fetch_add(1, Ordering::Relaxed);
+            let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
+            if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed)
+            {
+                ask_ahead(page);
+            }
         }
         true
     }

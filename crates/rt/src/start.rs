@@ -198,7 +198,7 @@ fn start_again(value: &str, arguments: *const *const c_char, environment: *const
     }
 }
 
-fn driver<A: Online>(analysis: A, options: &Options) -> &'static dyn Watcher {
+fn driver<A: Online>(analysis: A, options: &Options) -> &'static Driver<A> {
     let recorder = options.record.as_ref().and_then(|path| {
         Recorder::create(path.clone())
             .inspect_err(|error| {
@@ -217,7 +217,11 @@ fn choose(options: &Options) -> &'static dyn Watcher {
     let names: Vec<&str> = options.analyses.iter().map(String::as_str).collect();
     match &names[..] {
         [] | ["empty"] => driver(Empty, options),
-        _ => driver(FastTrack::<Compact>::default(), options),
+        _ => {
+            let driver = driver(FastTrack::<Compact>::default(), options);
+            watch::set_shortcut(driver);
+            driver
+        }
     }
 }
 

@@ -238,9 +238,15 @@ impl Thread {
         self.recent_reads[index].store(tag << RECENT_EPOCH_BITS | epoch, Ordering::Relaxed);
     }
 
+    /// An access of now as a compact cell remembers it, without its place.
+    #[inline]
+    pub(crate) fn epoch_bits(&self) -> u64 {
+        Compact::at(self.actor, self.position).bits()
+    }
+
     /// Tells the hooks of the calling thread, which is this one, what need not be told again in the epoch that begins.
     pub(crate) fn begin_epoch(&self) {
-        let epoch = Compact::at(self.actor, self.position).bits();
+        let epoch = self.epoch_bits();
         let low = self.position & ((1 << RECENT_EPOCH_BITS) - 1);
         if low == 0 {
             // The epochs of the table start anew.
@@ -250,11 +256,11 @@ impl Thread {
     }
 }
 
-/// Where an aligned read of four or eight bytes is remembered, and as what.
+/// Where a read of four, eight or sixteen bytes, aligned to four, is remembered, and as what.
 #[inline]
 fn recent_read(addr: usize, size: usize) -> (usize, u64) {
     let unit = (addr & ((1 << 44) - 1)) >> 2;
-    (unit % RECENT_READS, (unit as u64) << 1 | u64::from(size == 8))
+    (unit % RECENT_READS, (unit as u64) << 2 | (size / 8) as u64)
 }
 
 impl Drop for Thread {
@@ -270,9 +276,19 @@ pub(crate) const ENDED: *mut Thread = std::ptr::without_provenance_mut(1);
 pub(crate) struct Inside(*mut Thread);
 
 impl Inside {
-    /// None if the thread is inside already, or not known.
+    /// None if the thread is inside already, which is counted, or not known.
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
+        let entered = Self::enter_quietly();
+        if entered.is_none() && !tls::thread().is_null() && tls::thread() != ENDED {
+            MISSED.fetch_add(1, Ordering::Relaxed);
+        }
+        entered
+    }
+
+    /// The same, but not counted.
+    #[inline(always)]
+    pub(crate) fn enter_quietly() -> Option<Self> {
         let thread = tls::thread();
         if thread.is_null() || thread == ENDED {
             return None;
@@ -281,7 +297,6 @@ impl Inside {
         // flag is looked at, so that one who is inside keeps the rest for itself.
         let inside = unsafe { &(*thread).inside };
         if inside.load(Ordering::Relaxed) {
-            MISSED.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         inside.store(true, Ordering::Relaxed);

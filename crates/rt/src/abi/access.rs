@@ -92,11 +92,11 @@ macro_rules! check_write {
     };
 }
 
-/// A write of a whole word.
+/// A write of two half words.
 macro_rules! check_write_8 {
     () => {
         concat!(
-            prepare!("7"),
+            prepare!("3"),
             "mov r9, qword ptr [rcx + r8]\n",
             "mov r10, qword ptr [rcx + r8 + 16]\n",
             "xor r9, rdx\n",
@@ -111,17 +111,43 @@ macro_rules! check_write_8 {
     };
 }
 
-/// Looks into the table of recent reads: `$eight` is 1 for eight bytes.
+/// A write of four half words.
+macro_rules! check_write_16 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "xor r10, rdx\n",
+            "xor rdx, qword ptr [rcx + r8 + 48]\n",
+            "or r9, r10\n",
+            "or r9, rdx\n",
+            "or r9, qword ptr [rcx + r8 + 8]\n",
+            "or r9, qword ptr [rcx + r8 + 24]\n",
+            "or r9, qword ptr [rcx + r8 + 40]\n",
+            "or r9, qword ptr [rcx + r8 + 56]\n",
+            "shr r9, 22\n",
+            "jnz 2f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// Looks into the table of recent reads: `$size` is 0, 1 or 2 for four, eight or sixteen bytes.
 macro_rules! check_recent {
-    ($eight:literal) => {
+    ($size:literal) => {
         concat!(
             "3:\n",
             "mov r9, rcx\n",
             "shr r9, 4\n",
             "mov r10d, r9d\n",
             "and r10d, 4095\n",
-            "lea r9, [r9 * 2 + ",
-            $eight,
+            "lea r9, [r9 * 4 + ",
+            $size,
             "]\n",
             "shl r9, 20\n",
             "or r9, qword ptr fs:[rax + {recent_epoch}]\n",
@@ -157,11 +183,11 @@ macro_rules! check_read {
     };
 }
 
-/// A read of a whole word.
+/// A read of two half words.
 macro_rules! check_read_8 {
     () => {
         concat!(
-            prepare!("7"),
+            prepare!("3"),
             "mov r9, qword ptr [rcx + r8]\n",
             "mov r10, qword ptr [rcx + r8 + 16]\n",
             "mov r11, r9\n",
@@ -189,20 +215,64 @@ macro_rules! check_read_8 {
     };
 }
 
+/// A read of four half words.
+macro_rules! check_read_16 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r11, r9\n",
+            "and r11, r10\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "and r11, r10\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 48]\n",
+            "and r11, r10\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "shr r9, 22\n",
+            "jz 4f\n",
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r9, qword ptr [rcx + r8 + 8]\n",
+            "mov r10, qword ptr [rcx + r8 + 24]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 40]\n",
+            "xor r10, rdx\n",
+            "xor rdx, qword ptr [rcx + r8 + 56]\n",
+            "or r9, r10\n",
+            "or r9, rdx\n",
+            "shr r9, 22\n",
+            "jnz 3f\n",
+            "shr r11, 60\n",
+            "cmp r11d, 15\n",
+            "jne 2f\n",
+            "4:\n",
+            "ret\n",
+            check_recent!("2"),
+        )
+    };
+}
+
 macro_rules! slow {
     ($($read:ident $write:ident $both:ident $size:literal;)+) => {
         $(
             extern "C" fn $read(addr: usize, pc: usize) {
-                watch::read(addr, $size, pc);
+                watch::short_read(addr, $size, pc);
             }
 
             extern "C" fn $write(addr: usize, pc: usize) {
-                watch::write(addr, $size, pc);
+                watch::short_write(addr, $size, pc);
             }
 
             extern "C" fn $both(addr: usize, pc: usize) {
-                watch::read(addr, $size, pc);
-                watch::write(addr, $size, pc);
+                watch::short_read_write(addr, $size, pc);
             }
         )+
     };
@@ -236,25 +306,11 @@ hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, {}, check_w
 hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_write!("3", ""));
 hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, {}, check_write_8!());
 
-/// Hooks without a fast check.
-macro_rules! plain_hook {
-    ($($slow:ident: $($name:ident)+;)+) => {
-        $($(
-            #[allow(missing_docs)]
-            #[unsafe(naked)]
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name(addr: usize) {
-                naked_asm!("mov rsi, [rsp]", "jmp {slow}", slow = sym $slow)
-            }
-        )+)+
-    };
-}
-
-plain_hook! {
-    read_16: __tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16;
-    write_16: __tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16;
-    read_write_16: __tsan_read_write16 __tsan_unaligned_read_write16;
-}
+hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
+    read_16, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read_16!());
+hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
+    write_16, {}, check_write_16!());
+hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, {}, check_write_16!());
 
 /// Hooks that are told the place.
 macro_rules! hook_with_place {

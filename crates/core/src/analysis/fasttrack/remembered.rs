@@ -94,13 +94,25 @@ impl Compact {
         Self(bits)
     }
 
+    /// True if both are of one thread at one time.
     #[inline]
-    fn time(self) -> u64 {
+    pub(super) fn is_at_once_with(self, other: Self) -> bool {
+        self.0 >> Self::SITE_BITS == other.0 >> Self::SITE_BITS
+    }
+
+    /// True if both are of one thread.
+    #[inline]
+    pub(super) fn is_of_same_thread(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> (Self::SITE_BITS + Self::TIME_BITS) == 0
+    }
+
+    #[inline]
+    pub(super) fn time(self) -> u64 {
         self.0 >> Self::SITE_BITS & Self::LAST_TIME
     }
 
     #[inline]
-    fn thread(self) -> ThreadId {
+    pub(super) fn thread(self) -> ThreadId {
         ThreadId((self.0 >> (Self::SITE_BITS + Self::TIME_BITS)) as u32)
     }
 

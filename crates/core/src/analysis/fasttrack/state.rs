@@ -166,6 +166,12 @@ impl Thread {
         (epoch.thread() == me) | self.clock.includes(epoch)
     }
 
+    /// The same for the access that happens and an earlier one.
+    #[inline(always)]
+    pub(super) fn knows_compact(&self, now: Compact, earlier: Compact) -> bool {
+        earlier.is_of_same_thread(now) || earlier.time() <= self.clock.get(earlier.thread())
+    }
+
     /// What is done from now on is unknown to those who take over the clock that is given away now.
     pub(super) fn give(&mut self, now: Epoch) -> &VectorClock {
         self.published = now.time();
