@@ -13,6 +13,7 @@ mod both;
 pub mod empty;
 pub mod eraser;
 pub mod fasttrack;
+pub mod global;
 pub mod tasks;
 pub mod velodrome;
 
