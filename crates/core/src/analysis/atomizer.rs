@@ -199,27 +199,22 @@ impl Atomizer<Shared> {
     }
 }
 
-impl<U: Users> Atomizer<U> {
-    /// True if an access, plain or atomic, would break the reduction of an open block that is not refuted yet. A scheduler
-    /// that looks for violations lets other threads run before it. Nothing is changed.
-    #[inline]
-    pub fn would_break(&self, at: &RawStep, thread: &Thread, cell: &Knowledge, part: Part) -> bool {
-        thread.would_break(at, Mover::Not)
-            && cell.would_be(at.moment.thread, part.kind, &thread.held, &self.locksets).is_racy()
-    }
-
-    /// The same for an operation that waits for others: an acquire of a lock that the thread does not hold, a receive, a
-    /// join.
-    #[inline]
-    pub fn would_break_waiting(&self, at: &RawStep, thread: &Thread) -> bool {
-        thread.would_break(at, Mover::Right)
-    }
-}
-
 impl<U: Users> Analysis for Atomizer<U> {
     type Thread = Thread;
     type Cell = Knowledge;
     type Sync = ();
+
+    /// True if the access would break the reduction of an open block that is not refuted yet.
+    #[inline]
+    fn would_break(&self, at: &RawStep, thread: &Thread, cell: &Knowledge, part: Part) -> bool {
+        thread.would_break(at, Mover::Not)
+            && cell.would_be(at.moment.thread, part.kind, &thread.held, &self.locksets).is_racy()
+    }
+
+    #[inline]
+    fn would_break_waiting(&self, at: &RawStep, thread: &Thread) -> bool {
+        thread.would_break(at, Mover::Right)
+    }
 
     #[inline]
     fn access(
