@@ -127,10 +127,10 @@ fn checker(names: &[AnalysisName]) -> Box<dyn Checker> {
         Aerodrome as A, Atomizer as Z, Empty as N, Eraser as E, FastTrack as F, Velodrome as V,
     };
     let velodrome = || Velodrome::new(Reach::default());
-    let aerodrome = AeroDrome::default;
+    let aerodrome = AeroDrome::new;
     let fasttrack = FastTrack::exact;
-    let eraser = Eraser::default;
-    let atomizer = Atomizer::default;
+    let eraser = Eraser::new;
+    let atomizer = Atomizer::new;
     match names {
         [V] => Box::new(velodrome()),
         [A] => Box::new(aerodrome()),

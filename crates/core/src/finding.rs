@@ -360,12 +360,31 @@ impl Findings {
         }
     }
 
+    /// Adds what another part of the same run has found, in its order: another thread, or the same one later. Counts are
+    /// added, as the sightings of two parts are different ones.
+    pub fn merge(&mut self, other: Findings) {
+        let mut keys: Vec<(FindingKey, (usize, Moment))> = other.index.into_iter().collect();
+        keys.sort_unstable_by_key(|(_, (at, _))| *at);
+        for ((key, (_, last)), finding) in keys.into_iter().zip(other.list) {
+            match self.index.get(&key) {
+                Some((at, _)) => self.list[*at].count += finding.count,
+                None if self.list.len() >= Self::MOST => self.dropped += finding.count,
+                None => {
+                    self.index.insert(key, (self.list.len(), last));
+                    self.list.push(finding);
+                }
+            }
+        }
+        self.dropped += other.dropped;
+    }
+
     /// How many sightings of further findings were not kept.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The findings in the order in which they were first seen.
+    /// The findings in the order in which they were first seen. The list only grows: whether there is something new is told
+    /// by its length.
     pub fn list(&self) -> &[RawFinding] {
         &self.list
     }
@@ -401,6 +420,34 @@ mod tests {
         }
         add(&mut findings, 1, 3);
         assert_eq!(findings.list().iter().map(|finding| finding.count).collect::<Vec<_>>(), [3, 1]);
+    }
+
+    #[test]
+    fn the_findings_of_threads_become_one_list() {
+        let mut all = Findings::new();
+        let mut other = Findings::new();
+        add(&mut all, 1, 1);
+        for (site, position) in [(7, 2), (1, 3), (1, 4), (0, 5)] {
+            add(&mut other, site, position);
+        }
+        all.merge(other);
+        add(&mut all, 7, 6);
+        let told = |findings: &Findings| -> Vec<u64> {
+            findings.list().iter().map(|finding| finding.count).collect()
+        };
+        assert_eq!(told(&all), [3, 2, 1]);
+        let sites: Vec<SiteId> = (0..3)
+            .map(|place| all.index.iter().find(|(_, (at, _))| *at == place).unwrap().0.sites[0])
+            .collect();
+        assert_eq!(sites, [SiteId(1), SiteId(7), SiteId(0)]);
+
+        let mut full = Findings::new();
+        for site in 0..Findings::MOST as u32 + 2 {
+            add(&mut full, site + 1, u64::from(site) + 1);
+        }
+        full.merge(all);
+        assert_eq!((full.list().len(), full.dropped()), (Findings::MOST, 3));
+        assert_eq!((full.list()[0].count, full.list()[6].count), (4, 3));
     }
 
     #[test]

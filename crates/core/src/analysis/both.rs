@@ -27,6 +27,14 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
             && self.1.nothing_to_do(at, &thread.1, &cell.1, part)
     }
 
+    fn would_break(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        self.0.would_break(at, &thread.0, &cell.0, part) || self.1.would_break(at, &thread.1, &cell.1, part)
+    }
+
+    fn would_break_waiting(&self, at: &RawStep, thread: &Self::Thread) -> bool {
+        self.0.would_break_waiting(at, &thread.0) || self.1.would_break_waiting(at, &thread.1)
+    }
+
     #[inline]
     fn access(
         &self,

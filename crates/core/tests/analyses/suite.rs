@@ -123,7 +123,7 @@ fn velodrome_says_what_each_trace_expects() {
 #[test]
 fn aerodrome_has_velodromes_verdict() {
     for case in cases() {
-        let analysis = AeroDrome::default();
+        let analysis = AeroDrome::new();
         replay(&mut text(&case), &analysis, ReplayOptions::default(), |_| {}).expect("a well-formed trace");
         let expected = expected(&case, "velodrome") != "none";
         assert_eq!(analysis.violation().is_some(), expected, "{}", case.name);
