@@ -13,5 +13,7 @@
 #![allow(unsafe_code)]
 
 pub mod abi;
+pub mod annotations;
 pub mod intercept;
+pub mod real;
 pub mod watch;

@@ -1,1 +1,4 @@
 //! The functions that compilers call in instrumented code.
+
+mod atomics;
+mod memory;
