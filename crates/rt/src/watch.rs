@@ -32,6 +32,12 @@ pub fn is_cxx_library(pc: usize) -> bool {
     true
 }
 
+/// Runs what the runtime does for itself in the middle of the program: nothing that happens in it is told. May be called in a
+/// thread before [`thread_started`].
+pub fn aside<R>(act: impl FnOnce() -> R) -> R {
+    act()
+}
+
 /// Tells the user something about the run that limits what can be found. Each text is told once.
 pub fn note(text: &'static str) {
     let _ = text;

@@ -60,18 +60,22 @@ impl<R: Copy> Start<R> {
             let start = &*start;
             (start.routine, start.argument, start.ticket, start.joinable)
         };
-        if joinable {
-            // SAFETY: has no preconditions.
-            THREADS.insert(unsafe { libc::pthread_self() } as usize, ticket);
-        }
+        let stack = watch::aside(|| {
+            if joinable {
+                // SAFETY: has no preconditions.
+                THREADS.insert(unsafe { libc::pthread_self() } as usize, ticket);
+            }
+            tell_end_of_this_thread();
+            // Allocates.
+            stack_of_this_thread()
+        });
         // SAFETY: the last use of what the creator keeps; waking needs only the address.
         unsafe {
             let taken = (*start).taken.as_ptr();
             (*start).taken.store(1, Ordering::Release);
             libc::syscall(libc::SYS_futex, taken, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
         }
-        watch::thread_started(ticket, stack_of_this_thread());
-        tell_end_of_this_thread();
+        watch::thread_started(ticket, stack);
         (routine, argument)
     }
 }
