@@ -189,6 +189,32 @@ pub struct Race {
     pub size: u32,
 }
 
+impl Race {
+    /// The bytes that two accesses share. A size of 0 is not known: then the bytes are those of the other access.
+    pub fn between(earlier: Op, later: Op) -> Self {
+        let ((first, size), (other_first, other_size)) = (accessed(earlier), accessed(later));
+        match (size, other_size) {
+            (0, _) => return Self { addr: other_first, size: other_size.max(1) },
+            (_, 0) => return Self { addr: first, size },
+            _ => {}
+        }
+        let last = |addr: Addr, size: u32| addr.0.saturating_add(u64::from(size) - 1);
+        let addr = first.max(other_first);
+        let end = last(first, size).min(last(other_first, other_size));
+        Self { addr, size: u32::try_from(end.saturating_sub(addr.0) + 1).unwrap_or(u32::MAX) }
+    }
+}
+
+/// The bytes of an access of either kind.
+#[inline]
+pub(crate) fn accessed(op: Op) -> (Addr, u32) {
+    match op {
+        Op::Access { size, addr, .. } => (addr, size),
+        Op::Atomic { size, addr, .. } => (addr, u32::from(size)),
+        _ => (Addr(0), 0),
+    }
+}
+
 /// A location that is not protected by one lock. The finding's steps are an earlier access, if one is remembered, and the
 /// access that left no common lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -386,6 +412,22 @@ mod tests {
         assert_eq!(key(SiteId(1), 8), key(SiteId(1), 16));
         assert_eq!(key(SiteId::NONE, 8), key(SiteId::NONE, 8));
         assert_ne!(key(SiteId::NONE, 8), key(SiteId::NONE, 16));
+    }
+
+    #[test]
+    fn a_race_is_about_the_bytes_that_both_touch() {
+        let access =
+            |addr, size| Op::Access { kind: crate::event::AccessKind::Write, size, addr: Addr(addr) };
+        let between = |earlier, later| {
+            let race = Race::between(earlier, later);
+            (race.addr.0, race.size)
+        };
+        assert_eq!(between(access(0x1003, 100), access(0x1010, 4)), (0x1010, 4));
+        assert_eq!(between(access(0x1010, 4), access(0x1012, 8)), (0x1012, 2));
+        assert_eq!(between(access(u64::MAX - 3, 8), access(u64::MAX, 1)), (u64::MAX, 1));
+        assert_eq!(between(access(0x1012, 0), access(0x1010, 4)), (0x1010, 4), "the size is not known");
+        assert_eq!(between(access(0x1010, 4), access(0x1012, 0)), (0x1010, 4));
+        assert_eq!(between(access(0x1010, 0), access(0x1012, 0)), (0x1012, 1));
     }
 
     #[test]

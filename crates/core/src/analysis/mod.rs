@@ -61,6 +61,11 @@ pub trait Analysis {
     /// False if accesses need not be told, so that no cells are kept.
     const WATCHES_MEMORY: bool = true;
 
+    /// True if the positions of a thread's accesses must grow: two that have the same position are parts of one. An
+    /// analysis for which this is false needs growing positions only where a thread publishes something, so that the driver
+    /// may count synchronization alone.
+    const COUNTS_ACCESSES: bool = true;
+
     /// What is kept for each thread.
     type Thread: Default;
     /// What is kept for each stretch of memory whose bytes were always accessed together. The driver clones a cell

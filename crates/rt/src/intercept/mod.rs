@@ -36,7 +36,7 @@ fn counts(pc: usize) -> bool {
 /// The same for waiting on conditions, which the C++ library does in the name of the program.
 #[inline]
 fn counts_for_conditions(pc: usize) -> bool {
-    watch::is_on() && (watch::is_watched_caller(pc) || watch::is_cxx_library(pc))
+    watch::is_on() && (watch::is_watched_caller(pc) || watch::is_standard_library(pc))
 }
 
 /// Tells a read of bytes, if there are any.

@@ -61,7 +61,7 @@ impl<R: Copy> Start<R> {
             (start.routine, start.argument, start.ticket, start.joinable)
         };
         let stack = watch::aside(|| {
-            if joinable {
+            if joinable && ticket != Ticket::NONE {
                 // SAFETY: has no preconditions.
                 THREADS.insert(unsafe { libc::pthread_self() } as usize, ticket);
             }
