@@ -14,6 +14,7 @@
 
 pub mod abi;
 mod actors;
+pub mod annotations;
 pub mod arena;
 mod blocks;
 mod driver;
@@ -24,6 +25,7 @@ mod modules;
 mod objects;
 mod options;
 mod places;
+pub mod real;
 mod record;
 mod regions;
 mod shadow;

@@ -148,6 +148,23 @@ pub(crate) fn short_read_write(addr: usize, size: usize, pc: usize) {
     short_write(addr, size, pc);
 }
 
+/// Runs what the runtime does for itself in a thread that is not announced yet, before [`thread_started`]: nothing that
+/// happens in it is told, and the thread is not taken for one that nobody announces.
+pub fn aside<R>(act: impl FnOnce() -> R) -> R {
+    if !tls::thread().is_null() {
+        return act();
+    }
+    tls::set_thread(ENDED);
+    let result = act();
+    tls::set_thread(std::ptr::null_mut());
+    result
+}
+
+/// Tells the user something about the run that limits what can be found. Each text is told once.
+pub fn note(text: &'static str) {
+    with(|_, _| telling::note(text));
+}
+
 /// A plain read of any number of bytes.
 #[inline]
 pub fn read(addr: usize, size: usize, pc: usize) {
