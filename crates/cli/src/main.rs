@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod report;
 mod running;
+mod runtime_files;
 mod sources;
 mod suppress;
 mod witnesses;
@@ -21,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cmd::Exit;
 use keirin_core::trace::TraceError;
 use options::Command as Table;
+use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -36,6 +38,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some((language, words)) = cmd::compile::asked(&words) {
+        return ended(cmd::compile::run(language, words));
+    }
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
@@ -53,7 +59,12 @@ fn run() -> Exit {
             };
         }
     };
-    match dispatch(&matches) {
+    ended(dispatch(&matches))
+}
+
+/// How keirin ends after a command. What went wrong is told.
+fn ended(result: anyhow::Result<Exit>) -> Exit {
+    match result {
         Ok(exit) => exit,
         Err(error) if output::is_closed(&error) => Exit::Clean,
         Err(error) => {
@@ -133,10 +144,35 @@ fn command_line() -> Command {
                      Without it all rules are listed",
                 )),
         )
+        .subcommand(compiler(
+            "cc",
+            "Compiles and links C programs that can be watched: use it as the compiler, as in make CC=\"keirin cc\"",
+        ))
+        .subcommand(compiler("c++", "The same for C++: make CXX=\"keirin c++\""))
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(
                 Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(clap_complete::Shell)),
             ),
+        )
+}
+
+/// A command that is a compiler. Its arguments are taken from the command line before this definition is asked.
+fn compiler(name: &'static str, about: &'static str) -> Command {
+    Command::new(name)
+        .about(about)
+        .disable_help_flag(true)
+        .arg(Arg::new("cc").long("cc").value_name("NAME").help(
+            "The compiler to run, as the first argument; else that of KEIRIN_CC or KEIRIN_CXX, else the first gcc or \
+             clang on PATH",
+        ))
+        .arg(
+            Arg::new("arguments")
+                .value_name("ARGUMENTS")
+                .help("What the compiler is to do; passed on as it is")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .value_hint(clap::ValueHint::FilePath),
         )
 }
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod check;
+pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
