@@ -1,1 +1,2 @@
 #pragma once
+#define KEIRIN_ATOMIC(label)
