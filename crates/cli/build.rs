@@ -211,6 +211,8 @@ fn relocatable(cli: &Path, out: &Path, archive: &Path, names: &BTreeSet<String>)
     }
     // The standard library comes with the code of a newer LLVM, at which the linker plugins of older ones fail.
     objcopy.args(["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
+    // A program shall say who compiled it, not who compiled the runtime.
+    objcopy.arg("--remove-section=.comment");
     run(objcopy.args([&whole, &renamed]));
 
     let plain = out.join("plain.o");
@@ -251,7 +253,7 @@ fn check(object: &Path) {
 fn compile(source: &Path, object: &Path) {
     run(Command::new("cc")
         .args(["-c", "-O2", "-fPIC", "-ffreestanding", "-fno-builtin", "-fno-stack-protector"])
-        .args(["-fno-tree-loop-distribute-patterns", "-fno-lto", "-o"])
+        .args(["-fno-tree-loop-distribute-patterns", "-fno-lto", "-fno-ident", "-o"])
         .args([object, source]));
 }
 

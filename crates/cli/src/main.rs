@@ -93,6 +93,9 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
             let name = matches.get_one::<String>("rule").map(String::as_str);
             cmd::explain::run(name, || options::load(Table::Explain, matches))
         }
+        Some(("doctor", matches)) => cmd::doctor::run(
+            &matches.get_many::<PathBuf>("program").into_iter().flatten().cloned().collect::<Vec<_>>(),
+        ),
         Some(("completions", matches)) => match matches.get_one("shell") {
             Some(shell) => cmd::completions::run(command_line(), *shell),
             None => Ok(Exit::Usage),
@@ -119,7 +122,7 @@ fn command_line() -> Command {
         )
         .subcommand(
             with_options(Command::new("demo"), Table::Demo)
-                .about("Checks an embedded trace of a small program and shows the report"),
+                .about("Builds and runs a small program and shows the report"),
         )
         .subcommand(
             with_options(Command::new("convert"), Table::Convert)
@@ -149,6 +152,18 @@ fn command_line() -> Command {
             "Compiles and links C programs that can be watched: use it as the compiler, as in make CC=\"keirin cc\"",
         ))
         .subcommand(compiler("c++", "The same for C++: make CXX=\"keirin c++\""))
+        .subcommand(
+            Command::new("doctor")
+                .about("Tells what is missing on this machine, or in programs, to watch them")
+                .arg(
+                    Arg::new("program")
+                        .value_name("PROGRAM")
+                        .help("Programs or libraries to look at; without them the machine is looked at")
+                        .num_args(0..)
+                        .value_parser(value_parser!(PathBuf))
+                        .value_hint(clap::ValueHint::FilePath),
+                ),
+        )
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(
                 Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(clap_complete::Shell)),

@@ -8,7 +8,7 @@
 mod arguments;
 mod compiler;
 
-pub(crate) use compiler::{Compiler, Make, find, named};
+pub(crate) use compiler::{Compiler, Make, find, look_up, named};
 
 use super::Exit;
 use crate::runtime_files::{self, RuntimeFiles};
@@ -76,22 +76,21 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
         let make = compiler.make(files.folder().parent())?;
         with_additions(&arguments, words, &compiler, make, &files)?
     };
-    let error = Command::new(&compiler.words()[0])
-        .args(&compiler.words()[1..])
-        .args(complete)
-        .env(COMPILING, compiler.to_string())
-        .exec();
+    let error = started(&compiler, complete).exec();
     Err(error).with_context(|| format!("cannot run the compiler {compiler}"))
 }
 
-/// The arguments of a compiler that builds programs to be watched.
-pub(crate) fn complete(
-    words: &[OsString],
-    compiler: &Compiler,
-    files: &RuntimeFiles,
-) -> Result<Vec<OsString>> {
+/// The command that compiles what can be watched, for use within keirin.
+pub(crate) fn command(words: &[OsString], compiler: &Compiler, files: &RuntimeFiles) -> Result<Command> {
     let make = compiler.make(files.folder().parent())?;
-    with_additions(&Arguments::of(words), words, compiler, make, files)
+    let complete = with_additions(&Arguments::of(words), words, compiler, make, files)?;
+    Ok(started(compiler, complete))
+}
+
+fn started(compiler: &Compiler, words: Vec<OsString>) -> Command {
+    let mut command = Command::new(&compiler.words()[0]);
+    command.args(&compiler.words()[1..]).args(words).env(COMPILING, compiler.to_string());
+    command
 }
 
 fn with_additions(
@@ -136,7 +135,10 @@ fn with_additions(
 fn additions(arguments: &Arguments, make: Make, files: &RuntimeFiles) -> (Vec<OsString>, Vec<OsString>) {
     let mut before = Words::default();
     let mut after = Words::default();
-    before.add("-fsanitize=thread");
+    // With nothing but assembler to translate, clang would complain of a flag that it does not use.
+    if arguments.has_sources() || arguments.produces() != Produces::Nothing {
+        before.add("-fsanitize=thread");
+    }
     if arguments.has_sources() {
         match make {
             // gcc writes out copies of known size in place and tells nobody; as calls they can be seen. Its warning
