@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod report;
 mod running;
+mod runtime_files;
 mod sources;
 mod suppress;
 mod witnesses;
@@ -21,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use cmd::Exit;
 use keirin_core::trace::TraceError;
 use options::Command as Table;
+use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -36,6 +38,10 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Exit {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some((language, words)) = cmd::compile::asked(&words) {
+        return ended(cmd::compile::run(language, words));
+    }
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
@@ -53,7 +59,12 @@ fn run() -> Exit {
             };
         }
     };
-    match dispatch(&matches) {
+    ended(dispatch(&matches))
+}
+
+/// How keirin ends after a command. What went wrong is told.
+fn ended(result: anyhow::Result<Exit>) -> Exit {
+    match result {
         Ok(exit) => exit,
         Err(error) if output::is_closed(&error) => Exit::Clean,
         Err(error) => {
@@ -82,6 +93,9 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
             let name = matches.get_one::<String>("rule").map(String::as_str);
             cmd::explain::run(name, || options::load(Table::Explain, matches))
         }
+        Some(("doctor", matches)) => cmd::doctor::run(
+            &matches.get_many::<PathBuf>("program").into_iter().flatten().cloned().collect::<Vec<_>>(),
+        ),
         Some(("completions", matches)) => match matches.get_one("shell") {
             Some(shell) => cmd::completions::run(command_line(), *shell),
             None => Ok(Exit::Usage),
@@ -108,7 +122,7 @@ fn command_line() -> Command {
         )
         .subcommand(
             with_options(Command::new("demo"), Table::Demo)
-                .about("Checks an embedded trace of a small program and shows the report"),
+                .about("Builds and runs a small program and shows the report"),
         )
         .subcommand(
             with_options(Command::new("convert"), Table::Convert)
@@ -133,10 +147,47 @@ fn command_line() -> Command {
                      Without it all rules are listed",
                 )),
         )
+        .subcommand(compiler(
+            "cc",
+            "Compiles and links C programs that can be watched: use it as the compiler, as in make CC=\"keirin cc\"",
+        ))
+        .subcommand(compiler("c++", "The same for C++: make CXX=\"keirin c++\""))
+        .subcommand(
+            Command::new("doctor")
+                .about("Tells what is missing on this machine, or in programs, to watch them")
+                .arg(
+                    Arg::new("program")
+                        .value_name("PROGRAM")
+                        .help("Programs or libraries to look at; without them the machine is looked at")
+                        .num_args(0..)
+                        .value_parser(value_parser!(PathBuf))
+                        .value_hint(clap::ValueHint::FilePath),
+                ),
+        )
         .subcommand(
             Command::new("completions").about("Prints a completion script for a shell").arg(
                 Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(clap_complete::Shell)),
             ),
+        )
+}
+
+/// A command that is a compiler. Its arguments are taken from the command line before this definition is asked.
+fn compiler(name: &'static str, about: &'static str) -> Command {
+    Command::new(name)
+        .about(about)
+        .disable_help_flag(true)
+        .arg(Arg::new("cc").long("cc").value_name("NAME").help(
+            "The compiler to run, as the first argument; else that of KEIRIN_CC or KEIRIN_CXX, else the first gcc or \
+             clang on PATH",
+        ))
+        .arg(
+            Arg::new("arguments")
+                .value_name("ARGUMENTS")
+                .help("What the compiler is to do; passed on as it is")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .value_hint(clap::ValueHint::FilePath),
         )
 }
 

@@ -1,6 +1,8 @@
 // Two threads add the same element to a set. Every access is locked, so there is no data race;
 // and still the set can end up with the element twice.
 #include <algorithm>
+#include <chrono>
+#include <keirin.h>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -24,9 +26,13 @@ class Set {
     Vector elements;
 
 public:
-    void add(int x) {  // meant to be atomic
-        if (!elements.contains(x))
-            elements.add(x);
+    void add(int x) {
+        KEIRIN_ATOMIC("Set::add") {
+            if (!elements.contains(x)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the other thread comes
+                elements.add(x);
+            }
+        }
     }
 };
 

@@ -4,8 +4,10 @@ mod analyses;
 mod atomic_blocks;
 mod bad_configuration;
 mod bad_input;
+mod building;
 mod check;
 mod convert;
+mod doctor;
 mod documentation;
 mod filters;
 mod formats;
@@ -13,6 +15,7 @@ mod help;
 mod native;
 mod options;
 mod output;
+mod projects;
 mod support;
 mod tasks;
 

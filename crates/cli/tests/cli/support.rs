@@ -109,9 +109,13 @@ impl Sandbox {
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.0.path()).stdin(Stdio::null());
-        for variable in ["KEIRIN_OPTIONS", "NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE"] {
+        for variable in
+            ["KEIRIN_OPTIONS", "KEIRIN_CC", "KEIRIN_CXX", "NO_COLOR", "COLUMNS", "CLICOLOR", "CLICOLOR_FORCE"]
+        {
             command.env_remove(variable);
         }
+        // All tests share one: they are many compilers at the same time.
+        command.env("KEIRIN_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command
     }
 
@@ -151,6 +155,38 @@ impl Sandbox {
         // Keirin may end before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input);
         Run::of(child.wait_with_output().unwrap())
+    }
+
+    /// Runs a script of the shell that is to succeed, and returns all that it says. `keirin` is on its path, and what
+    /// compilers say in English.
+    #[track_caller]
+    pub(crate) fn succeeds(&self, script: &str) -> String {
+        let (success, said) = self.script(script);
+        assert!(success, "{script}\n{said}");
+        said
+    }
+
+    /// The same for a script that is to fail.
+    #[track_caller]
+    pub(crate) fn fails(&self, script: &str) -> String {
+        let (success, said) = self.script(script);
+        assert!(!success, "{script}\n{said}");
+        said
+    }
+
+    fn script(&self, script: &str) -> (bool, String) {
+        let folder = Path::new(KEIRIN).parent().unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = self
+            .command("bash")
+            .args(["-c", &format!("exec 2>&1; set -e -o pipefail; {script}")])
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .env("KEIRIN", KEIRIN)
+            .env("LC_ALL", "C")
+            .env_remove("MAKEFLAGS")
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// A text without what differs from run to run and from release to release.

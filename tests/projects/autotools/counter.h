@@ -1,0 +1,3 @@
+void count(void);
+int counted(void);
+int help(int number);

@@ -1,0 +1,3 @@
+#include "counter.h"
+
+int help(int number) { return number * 2; }

@@ -1,0 +1,3 @@
+static int calls;
+
+int plugin_calls(void) { return ++calls; }
