@@ -2,6 +2,7 @@
 
 use crate::input::read_small;
 use crate::options::Options;
+use crate::symbols::{CodeFrame, Symbols};
 use anyhow::{Result, anyhow};
 use keirin_core::event::RegionId;
 use keirin_core::finding::{Doubt, Evidence, RawFinding, Verdict, Whole};
@@ -9,6 +10,7 @@ use keirin_core::select::{AtomicRule, Block, IgnoreRule, Selection};
 use keirin_core::trace::{NameKind, Place, Tables};
 use regex::Regex;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A list of rules is short; whatever is larger is something else.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -60,6 +62,7 @@ pub(crate) struct Looking {
     ignored: Vec<Regex>,
     skip_thread_local: bool,
     skip_read_only: bool,
+    symbols: Rc<Symbols>,
 }
 
 impl Looking {
@@ -83,14 +86,30 @@ impl Looking {
             ignored: options.ignore.clone(),
             skip_thread_local: options.skip_thread_local,
             skip_read_only: options.skip_read_only,
+            symbols: Rc::new(Symbols::new()),
         })
+    }
+
+    /// What names the instructions of programs.
+    pub(crate) fn symbols(&self) -> &Rc<Symbols> {
+        &self.symbols
+    }
+
+    /// The rules in their order.
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     /// The same, for one reading of a trace.
     pub(crate) fn selection(&self) -> Selection {
+        let symbols = self.symbols.clone();
         Selection {
             atomic: (!self.rules.is_empty()).then(|| atomic_rule(self.rules.clone())),
-            ignored: (!self.ignored.is_empty()).then(|| ignore_rule(self.ignored.clone())),
+            function_names: Some(Box::new(move |function, tables| {
+                symbols.function_name(tables, function).map(|name| Box::from(&*name))
+            })),
+            ignored: (!self.ignored.is_empty())
+                .then(|| ignore_rule(self.ignored.clone(), self.symbols.clone())),
             thread_local: self.skip_thread_local,
             read_only: self.skip_read_only,
         }
@@ -98,7 +117,7 @@ impl Looking {
 }
 
 /// Labels are atomic and functions are not, unless a rule says otherwise; the last one that matches decides.
-fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
+pub(crate) fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
     Box::new(move |block| {
         let (name, is_function, inner) = match block {
             Block::Label(name) => (name, false, false),
@@ -112,9 +131,18 @@ fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
     })
 }
 
-fn ignore_rule(patterns: Vec<Regex>) -> IgnoreRule {
+fn ignore_rule(patterns: Vec<Regex>, symbols: Rc<Symbols>) -> IgnoreRule {
     Box::new(move |site, tables| {
         let Some(site) = tables.site(site) else { return false };
+        if let Place::Code { module, offset } = site.place {
+            let frames = symbols.frames(tables, module, offset);
+            let names = |frame: &CodeFrame| {
+                let file = frame.source.as_ref().map(|(file, ..)| file.clone());
+                frame.function.clone().into_iter().chain(file).collect::<Vec<_>>()
+            };
+            let mut names = frames.iter().flat_map(names);
+            return names.any(|name| patterns.iter().any(|pattern| pattern.is_match(&name)));
+        }
         let function = tables.function_name(site.function);
         let file = match site.place {
             Place::Source { file, .. } => tables.name(NameKind::File, file.0),

@@ -15,6 +15,7 @@ mod report;
 mod running;
 mod sources;
 mod suppress;
+mod symbols;
 mod witnesses;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};

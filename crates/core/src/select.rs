@@ -36,11 +36,16 @@ pub type AtomicRule = Box<dyn Fn(Block<'_>) -> bool>;
 /// Whether the accesses at a site are left out.
 pub type IgnoreRule = Box<dyn Fn(SiteId, &Tables) -> bool>;
 
+/// Names a function that the tables do not name.
+pub type NameRule = Box<dyn Fn(FunctionId, &Tables) -> Option<Box<str>>>;
+
 /// What is looked at.
 #[derive(Default)]
 pub struct Selection {
     /// Which blocks are atomic; without a rule all labels are, and no function.
     pub atomic: Option<AtomicRule>,
+    /// What names functions that have no name in the trace; without it they are not atomic.
+    pub function_names: Option<NameRule>,
     /// Which sites are left out.
     pub ignored: Option<IgnoreRule>,
     /// Leave out accesses by a location's only thread so far.
@@ -240,13 +245,21 @@ impl<'a> Select<'a> {
 
     fn is_atomic_function(&mut self, function: FunctionId, entry: bool) -> bool {
         let Some(rule) = &self.selection.atomic else { return false };
-        let Some(name) = self.inner.tables().function_name(function) else { return false };
+        let tables = self.inner.tables();
+        let name = |function| match tables.function_name(function) {
+            Some(name) => Some(Box::from(name)),
+            None => self.selection.function_names.as_ref().and_then(|names| names(function, tables)),
+        };
+        let work_out =
+            || name(function).is_some_and(|name: Box<str>| rule(Block::Function { name: &name, entry }));
         let index = function.index();
+        if index >= MOST_REMEMBERED {
+            return work_out();
+        }
         if self.functions.len() <= index {
             self.functions.resize(index + 1, [None; 2]);
         }
-        *self.functions[index][usize::from(entry)]
-            .get_or_insert_with(|| rule(Block::Function { name, entry }))
+        *self.functions[index][usize::from(entry)].get_or_insert_with(work_out)
     }
 
     fn is_ignored(&mut self, site: SiteId) -> bool {

@@ -15,6 +15,7 @@ use crate::witnesses;
 use anyhow::{Context, Result, bail};
 use keirin_core::finding::Findings;
 use keirin_core::trace::TraceError;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -175,12 +176,24 @@ pub(crate) fn check_one(
                 outcome.dropped
             ));
         }
-        let tables = input.source.tables();
-        blocks.add(&outcome.regions, &outcome.findings, tables);
-        let names =
-            Names { trace: &input.name, tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
+        let mut tables = Cow::Borrowed(input.source.tables());
+        let symbols = looking.symbols();
+        // Only a recorded program has modules, from which more names can be had.
+        if !tables.modules.is_empty() {
+            symbols.name_all(tables.to_mut(), &outcome.findings, &outcome.regions);
+        }
+        blocks.add(&outcome.regions, &outcome.findings, &tables);
+        let names = Names {
+            trace: &input.name,
+            tables: &tables,
+            stacks: &outcome.stacks,
+            unit: input.source.unit(),
+            sources,
+            symbols,
+        };
         findings.extend(resolve(&outcome.findings, names));
     }
+    watched.notes.extend(looking.symbols().take_notes());
     Ok(merge(findings, u64::max))
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod model;
 mod operation;
+mod origins;
 mod picture;
 pub(crate) mod resolve;
 pub(crate) mod rules;

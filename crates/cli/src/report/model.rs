@@ -331,7 +331,7 @@ pub(crate) struct Ancestor {
 impl Ancestor {
     /// The task and where it was spawned, for a sentence.
     pub(crate) fn told(&self) -> String {
-        let Some(Frame { function, place }) = &self.spawned else { return self.short.clone() };
+        let Some(Frame { function, place, .. }) = &self.spawned else { return self.short.clone() };
         let at = place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.text));
         let within =
             function.as_ref().map_or_else(String::new, |function| format!(" in {}", quoted(function)));
@@ -471,6 +471,9 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     /// The place.
     pub(crate) place: Option<Place>,
+    /// The compiler has put the function into its caller, which is the next frame.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) inlined: bool,
 }
 
 /// A place in the program.
