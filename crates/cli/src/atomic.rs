@@ -18,6 +18,9 @@ const MAX_FILE_BYTES: u64 = 16 << 20;
 /// The rule for all functions but `main` and thread entry points.
 const FUNCTIONS: &str = "functions";
 
+/// The rule for critical sections.
+const CRITICAL_SECTIONS: &str = "critical-sections";
+
 /// One rule.
 #[derive(Clone, Debug)]
 pub(crate) enum Rule {
@@ -25,6 +28,8 @@ pub(crate) enum Rule {
     Matching { atomic: bool, pattern: Regex },
     /// All functions but `main` and entry points are atomic.
     Functions,
+    /// What is done while at least one lock is held is atomic.
+    CriticalSections,
 }
 
 impl Rule {
@@ -33,12 +38,17 @@ impl Rule {
         if text == FUNCTIONS {
             return Ok(Rule::Functions);
         }
+        if text == CRITICAL_SECTIONS {
+            return Ok(Rule::CriticalSections);
+        }
         let (atomic, expression) = if let Some(rest) = text.strip_prefix('+') {
             (true, rest)
         } else if let Some(rest) = text.strip_prefix('-') {
             (false, rest)
         } else {
-            return Err(format!("`{text}` is no rule: write `+REGEX`, `-REGEX` or `{FUNCTIONS}`"));
+            return Err(format!(
+                "`{text}` is no rule: write `+REGEX`, `-REGEX`, `{FUNCTIONS}` or `{CRITICAL_SECTIONS}`"
+            ));
         };
         Ok(Rule::Matching { atomic, pattern: pattern(expression)? })
     }
@@ -95,6 +105,11 @@ impl Looking {
         &self.symbols
     }
 
+    /// Whether critical sections are meant to be atomic.
+    pub(crate) fn critical_sections(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule, Rule::CriticalSections))
+    }
+
     /// The rules in their order.
     pub(crate) fn rules(&self) -> &[Rule] {
         &self.rules
@@ -105,6 +120,7 @@ impl Looking {
         let symbols = self.symbols.clone();
         Selection {
             atomic: (!self.rules.is_empty()).then(|| atomic_rule(self.rules.clone())),
+            critical_sections: self.critical_sections(),
             function_names: Some(Box::new(move |function, tables| {
                 symbols.function_name(tables, function).map(|name| Box::from(&*name))
             })),
@@ -126,6 +142,7 @@ pub(crate) fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
         let decided = rules.iter().rev().find_map(|rule| match rule {
             Rule::Matching { atomic, pattern } => pattern.is_match(name).then_some(*atomic),
             Rule::Functions => is_function.then_some(inner),
+            Rule::CriticalSections => None,
         });
         decided.unwrap_or(!is_function)
     })
@@ -163,7 +180,8 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Adds what one run showed.
     pub(crate) fn add(&mut self, seen: &[RegionId], findings: &[RawFinding], tables: &Tables) {
-        for region in seen {
+        // A critical section cannot be named in a rule.
+        for region in seen.iter().filter(|region| region.critical_section().is_none()) {
             self.refuted.entry(tables.region_name(*region)).or_default();
         }
         for finding in findings {
@@ -180,7 +198,7 @@ impl Blocks {
                 },
                 Evidence::Race(_) | Evidence::Locking(_) => continue,
             };
-            for region in refuted {
+            for region in refuted.into_iter().filter(|region| region.critical_section().is_none()) {
                 self.refuted.insert(tables.region_name(region), true);
             }
         }
@@ -252,8 +270,11 @@ mod tests {
     #[test]
     fn wrong_rules_are_told() {
         let error = |text| Rule::parse(text).unwrap_err();
-        assert_eq!(error("add"), "`add` is no rule: write `+REGEX`, `-REGEX` or `functions`");
-        assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX` or `functions`");
+        assert_eq!(
+            error("add"),
+            "`add` is no rule: write `+REGEX`, `-REGEX`, `functions` or `critical-sections`"
+        );
+        assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX`, `functions` or `critical-sections`");
         assert_eq!(error("+("), "the pattern `(` is wrong: unclosed group");
         assert!(
             error("+(a{1000}){1000}").starts_with("the pattern `(a{1000}){1000}` is wrong: Compiled regex")

@@ -205,7 +205,8 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    fn load(options: &Options) -> Result<Self> {
+    /// Reads the files that the options name.
+    pub(crate) fn load(options: &Options) -> Result<Self> {
         if options.algorithm == Algorithm::Keirin && (options.no_merge || options.no_gc) {
             bail!("--no-merge and --no-gc belong to the published algorithm: add --algorithm published");
         }
@@ -238,10 +239,21 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
 
 /// Applies the filters and writes the report.
 pub(crate) fn finish(
+    findings: Vec<Finding>,
+    watched: Watched,
+    options: &Options,
+    filters: &Filters,
+) -> Result<Exit> {
+    finish_to(findings, watched, options, filters, || Output::open(options.output.as_deref()))
+}
+
+/// Applies the filters and writes the report to an output, which is opened when there is something to write.
+pub(crate) fn finish_to(
     mut findings: Vec<Finding>,
     mut watched: Watched,
     options: &Options,
     filters: &Filters,
+    open: impl FnOnce() -> Result<Output>,
 ) -> Result<Exit> {
     let today = today();
     for suppressions in &filters.suppressions {
@@ -263,7 +275,7 @@ pub(crate) fn finish(
     }
     let report = Report::new(findings, watched);
 
-    let mut out = Output::open(options.output.as_deref())?;
+    let mut out = open()?;
     let written = match options.format {
         Format::Terminal => terminal::write(&report, layout(&out, options), &mut out),
         Format::Json => json::write(&report, &mut out),

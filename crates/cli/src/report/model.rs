@@ -44,8 +44,18 @@ pub(crate) struct Watched {
     pub(crate) hidden: u64,
     /// Whether the findings were compared with a baseline.
     pub(crate) baseline: bool,
+    /// How much of a program that ran was watched, if it was not a trace.
+    pub(crate) live: Option<Live>,
     /// What to type next when nothing was found.
     pub(crate) next_when_clean: Option<String>,
+}
+
+/// How much of a running program was watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) accesses: u64,
+    pub(crate) locks: u64,
+    pub(crate) processes: u64,
 }
 
 /// What was watched and how much was found. Nothing here depends on the clock, so equal runs give equal reports.

@@ -248,15 +248,30 @@ impl Names<'_> {
         Place { text, stable: file.clone(), file: Some(file), line, column }
     }
 
+    /// What a region is called.
+    pub(super) fn region_name(self, region: RegionId) -> String {
+        let Some(site) = region.critical_section() else { return self.tables.region_name(region) };
+        match self.frame(site, FunctionId::NONE).place {
+            Some(place) => format!("critical section at {}", place.text),
+            None => "critical section".to_owned(),
+        }
+    }
+
     /// The label of a region if the trace gives one, else nothing.
     pub(super) fn region_label(self, region: RegionId) -> String {
+        if let Some(site) = region.critical_section() {
+            let frame = self.frame(site, FunctionId::NONE);
+            let place = frame.place.map(|place| place.stable);
+            let around: Vec<String> = [frame.function, place].into_iter().flatten().collect();
+            return format!("critical section {}", around.join(" "));
+        }
         self.tables.name(NameKind::Region, region.0).unwrap_or_default().to_owned()
     }
 
     /// A block that a finding speaks against.
     pub(super) fn block(self, block: &Refuted) -> Block {
         Block {
-            region: self.tables.region_name(block.region),
+            region: self.region_name(block.region),
             stable: self.region_label(block.region),
             begin: self.frame(block.begin.site, FunctionId::NONE),
         }
@@ -273,7 +288,7 @@ impl Names<'_> {
     ) -> Transaction {
         Transaction {
             thread,
-            region: region.is_some().then(|| self.tables.region_name(region)),
+            region: region.is_some().then(|| self.region_name(region)),
             stable: self.region_label(region),
             blamed,
             blame: match (blamed, verdict) {

@@ -30,8 +30,8 @@ pub(crate) struct Elf {
     pub(crate) instrumented: bool,
     /// Our runtime is linked in.
     pub(crate) has_runtime: bool,
-    /// Another runtime for the same hooks is linked in.
-    pub(crate) has_other_runtime: bool,
+    /// Some runtime for the hooks is linked in, ours or the compiler's.
+    pub(crate) has_any_runtime: bool,
 }
 
 impl Elf {
@@ -73,10 +73,7 @@ impl Elf {
         match name {
             "__tsan_func_entry" => self.instrumented = true,
             "__keirin_start" => self.has_runtime |= symbol.is_definition(),
-            // What only the compiler's own runtime defines.
-            "__tsan_report_exe_name" | "__sanitizer_set_death_callback" => {
-                self.has_other_runtime |= symbol.is_definition();
-            }
+            "__tsan_init" => self.has_any_runtime |= symbol.is_definition(),
             _ => {}
         }
         if symbol.is_undefined() || symbol.size() == 0 || name.is_empty() {

@@ -13,6 +13,7 @@ mod help;
 mod native;
 mod options;
 mod output;
+mod run;
 mod support;
 mod tasks;
 
