@@ -16,6 +16,8 @@ struct parser {
 __attribute__((noinline)) static void parse(struct parser *parser, int depth)
 {
     parser->depth = depth;
+    if (parser->errors < 0)
+        return;
     if (depth == 20)
         longjmp(parser->on_error, 1);
     parse(parser, depth + 1);

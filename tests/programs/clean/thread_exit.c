@@ -1,5 +1,5 @@
 // Threads that end by pthread_exit, deep in a call; what they did is seen by who joins them. Main ends that way as well,
-// so that the last thread ends the program.
+// so that the last thread ends the program. A detector that has a thread of its own must not keep it alive.
 //
 // prints: 6
 

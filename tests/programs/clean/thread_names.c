@@ -2,6 +2,7 @@
 //
 // prints: reader writer
 
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 
