@@ -45,6 +45,9 @@
 //! **Cost.** Eraser's, with 12 bytes a location. Each open block is committed and refuted at most once; beyond that an
 //! operation takes O(1) time, however deep blocks are nested.
 //!
+//! **Foresight.** [`Analysis::would_break`] tells whether an access would break a block, without changing anything: so that an
+//! adversarial scheduler can let other threads run first, as the Velodrome paper does.
+//!
 //! **Who touches what.** As in [`super::eraser`], whose knowledge about a location is all that a cell holds. Blocks belong
 //! to their thread.
 

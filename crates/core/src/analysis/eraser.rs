@@ -49,7 +49,7 @@ use crate::lockset::{LocksetId, Locksets};
 
 /// The locks that a thread holds, and what they are good for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Locks {
+struct Locks {
     all: LocksetId,
     for_reads: LocksetId,
     for_writes: LocksetId,
@@ -75,69 +75,90 @@ impl Locks {
     }
 }
 
-/// What is kept for a thread: its locks, and what the table of locksets lately said, so that it is not entered again and
-/// again for the same few locks.
-#[derive(Clone, Debug)]
+/// What is kept for a thread.
+#[derive(Clone, Debug, Default)]
 pub struct Held {
     locks: Locks,
-    /// The locks before an operation, the operation, and the locks after it.
-    changes: [(Locks, Op, Locks); Held::CHANGES],
-    /// Two sets and what is in both.
-    common: [(LocksetId, LocksetId, LocksetId); Held::COMMON],
+    /// Only if others may want to enter the table of locksets.
+    lately: Option<Box<Lately>>,
 }
 
-impl Default for Held {
+/// What the table of locksets lately said to a thread, so that it need not be entered again and again for the same few
+/// locks.
+#[derive(Clone, Debug)]
+struct Lately {
+    /// The locks before an operation, the operation, and the locks after it.
+    changes: [(Locks, Op, Locks); Lately::SLOTS],
+    /// Two sets and what is in both.
+    common: [(LocksetId, LocksetId, LocksetId); Lately::SLOTS],
+}
+
+impl Default for Lately {
     fn default() -> Self {
         Self {
-            locks: Locks::default(),
-            changes: [(Locks::default(), Op::End, Locks::default()); Self::CHANGES],
-            common: [(LocksetId::ABSENT, LocksetId::ABSENT, LocksetId::ABSENT); Self::COMMON],
+            changes: [(Locks::default(), Op::End, Locks::default()); Self::SLOTS],
+            common: [(LocksetId::ABSENT, LocksetId::ABSENT, LocksetId::ABSENT); Self::SLOTS],
         }
+    }
+}
+
+impl Lately {
+    const SLOTS: usize = 8;
+
+    fn change(&mut self, locks: Locks, op: Op, work_out: impl FnOnce() -> Locks) -> Locks {
+        let slot = match op {
+            Op::Acquire { lock, .. } => 2 * lock.index(),
+            Op::Release { lock, .. } => 2 * lock.index() + 1,
+            _ => return locks,
+        };
+        let known = &mut self.changes[slot % Self::SLOTS];
+        if (known.0, known.1) != (locks, op) {
+            *known = (locks, op, work_out());
+        }
+        known.2
+    }
+
+    fn known_common(&self, a: LocksetId, b: LocksetId) -> Option<LocksetId> {
+        let known = &self.common[Self::common_slot(a, b)];
+        ((known.0, known.1) == (a, b)).then_some(known.2)
+    }
+
+    fn note_common(&mut self, a: LocksetId, b: LocksetId, common: LocksetId) {
+        self.common[Self::common_slot(a, b)] = (a, b, common);
+    }
+
+    fn common_slot(a: LocksetId, b: LocksetId) -> usize {
+        (a.number() ^ b.number().rotate_left(1)) as usize % Self::SLOTS
     }
 }
 
 impl Held {
-    const CHANGES: usize = 8;
-    const COMMON: usize = 8;
-
-    /// The locks that are held.
-    #[inline]
-    pub fn locks(&self) -> Locks {
-        self.locks
-    }
-
     /// The operation takes a lock, or releases one. Others change nothing.
-    pub fn change(&mut self, op: Op, locksets: &impl Global<Locksets>) {
-        let slot = match op {
-            Op::Acquire { lock, .. } => 2 * lock.index(),
-            Op::Release { lock, .. } => 2 * lock.index() + 1,
-            _ => return,
+    pub fn change<G: Global<Locksets>>(&mut self, op: Op, locksets: &G) {
+        let locks = self.locks;
+        let work_out = || locks.after(op, &mut locksets.enter());
+        self.locks = if G::CROWDED {
+            self.lately.get_or_insert_default().change(locks, op, work_out)
+        } else {
+            work_out()
         };
-        let known = &mut self.changes[slot % Self::CHANGES];
-        if (known.0, known.1) != (self.locks, op) {
-            *known = (self.locks, op, self.locks.after(op, &mut locksets.enter()));
-        }
-        self.locks = known.2;
     }
 
     /// What two sets have in common.
     #[inline]
-    fn common(&self, a: LocksetId, b: LocksetId, locksets: &impl Global<Locksets>) -> LocksetId {
-        let known = &self.common[Self::common_slot(a, b)];
-        if (known.0, known.1) == (a, b) { known.2 } else { locksets.enter().intersection(a, b) }
+    fn common<G: Global<Locksets>>(&self, a: LocksetId, b: LocksetId, locksets: &G) -> LocksetId {
+        let known = self.lately.as_ref().filter(|_| G::CROWDED).and_then(|lately| lately.known_common(a, b));
+        known.unwrap_or_else(|| locksets.enter().intersection(a, b))
     }
 
     /// The same; keeps it in mind.
     #[inline]
-    fn learn_common(&mut self, a: LocksetId, b: LocksetId, locksets: &impl Global<Locksets>) -> LocksetId {
+    fn learn_common<G: Global<Locksets>>(&mut self, a: LocksetId, b: LocksetId, locksets: &G) -> LocksetId {
         let common = self.common(a, b, locksets);
-        self.common[Self::common_slot(a, b)] = (a, b, common);
+        if G::CROWDED {
+            self.lately.get_or_insert_default().note_common(a, b, common);
+        }
         common
-    }
-
-    #[inline]
-    fn common_slot(a: LocksetId, b: LocksetId) -> usize {
-        (a.number() ^ b.number().rotate_left(1)) as usize % Self::COMMON
     }
 }
 

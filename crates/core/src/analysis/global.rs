@@ -22,6 +22,9 @@ pub trait Users: Copy + Debug + Default + 'static {
 
 /// Something that is entered by one at a time.
 pub trait Global<T>: Debug + Default {
+    /// Others may want to enter at the same time: it is worth some effort not to.
+    const CROWDED: bool;
+
     /// Access to the inside, while it lasts.
     type Entered<'a>: DerefMut<Target = T>
     where
@@ -65,6 +68,8 @@ impl Users for Alone {
 }
 
 impl<T: Debug + Default> Global<T> for RefCell<T> {
+    const CROWDED: bool = false;
+
     type Entered<'a>
         = RefMut<'a, T>
     where
@@ -115,6 +120,8 @@ impl Users for Shared {
 }
 
 impl<T: Debug + Default> Global<T> for Mutex<T> {
+    const CROWDED: bool = true;
+
     type Entered<'a>
         = MutexGuard<'a, T>
     where
