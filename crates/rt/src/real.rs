@@ -131,6 +131,7 @@ macro_rules! originals {
         /// Looks up all functions, so that none is looked up in a signal handler. For the start of the program.
         pub fn prepare() {
             $($(cells::$name.get();)*)*
+            guards::prepare();
             crate::intercept::plain::adopt(|name| next(name, None));
         }
     };
@@ -326,6 +327,12 @@ pub(crate) mod guards {
     static ACQUIRE: Original = Original::new("__cxa_guard_acquire\0", None);
     static RELEASE: Original = Original::new("__cxa_guard_release\0", None);
     static ABORT: Original = Original::new("__cxa_guard_abort\0", None);
+
+    pub(super) fn prepare() {
+        for original in [&ACQUIRE, &RELEASE, &ABORT] {
+            original.get();
+        }
+    }
 
     pub(crate) fn acquire() -> Option<Acquire> {
         // SAFETY: the C++ library has the function with this type.

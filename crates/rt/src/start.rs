@@ -39,6 +39,8 @@ pub unsafe extern "C" fn __keirin_start(
     if STARTED.swap(true, Ordering::AcqRel) {
         return;
     }
+    // Also if nothing is watched: a later look-up would void the message that the program gets from `dlerror`.
+    crate::real::prepare();
     // SAFETY: by the contract of this function.
     let Some(value) = (unsafe { find_variable(environment) }) else { return };
     let result = std::panic::catch_unwind(|| start(&value, arguments, environment));
@@ -47,12 +49,15 @@ pub unsafe extern "C" fn __keirin_start(
     }
 }
 
-/// Called by instrumented modules, if nobody has before.
-#[unsafe(no_mangle)]
-pub extern "C" fn __tsan_init() {
-    if !STARTED.load(Ordering::Acquire) {
-        // SAFETY: null is allowed.
-        unsafe { __keirin_start(0, std::ptr::null(), std::ptr::null()) };
+crate::intercept::arch::hooks! {
+    // Called by instrumented modules before any other hook: by those of the program after the start, and by a library that
+    // was just loaded, which is not known yet.
+    fn __tsan_init(; pc) {
+        if !STARTED.load(Ordering::Acquire) {
+            __keirin_start(0, std::ptr::null(), std::ptr::null());
+        } else if watch::is_on() && !modules::is_instrumented(pc) {
+            watch::modules_changed();
+        }
     }
 }
 
