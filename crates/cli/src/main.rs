@@ -246,10 +246,14 @@ fn traces(help: &'static str) -> Arg {
 /// Adds the options of the table that a command takes.
 fn with_options(mut command: Command, table: Table) -> Command {
     for row in options::rows_of(table) {
-        let help = if row.default.is_empty() {
+        let default = match (table, row.name) {
+            (Table::Run, "analysis") => options::ANALYSIS_OF_RUN.text(),
+            _ => row.default,
+        };
+        let help = if default.is_empty() {
             row.help.to_owned()
         } else {
-            format!("{} [default: {}]", row.help, row.default)
+            format!("{} [default: {default}]", row.help)
         };
         let mut arg = Arg::new(row.name).long(row.name).help(help);
         if row.value.is_empty() {

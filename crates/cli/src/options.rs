@@ -19,6 +19,9 @@ use regex::Regex;
 use std::path::PathBuf;
 use values::Setting;
 
+/// The default of `--analysis` for a program that runs: it finds most for the time that it takes.
+pub(crate) const ANALYSIS_OF_RUN: AnalysisName = AnalysisName::FastTrack;
+
 /// The commands that take options from the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Command {

@@ -113,10 +113,8 @@ impl RegionId {
     /// The site at which this region begins, if it is a critical section.
     pub fn critical_section(self) -> Option<SiteId> {
         let is_one = self.is_some() && self.0 & (Self::FUNCTION | Self::SITE) == Self::SITE;
-        is_one.then(|| match self.0 & !Self::SITE {
-            site if site == Self::SITE - 1 => SiteId::NONE,
-            site => SiteId(site),
-        })
+        let site = self.0 & !Self::SITE;
+        is_one.then_some(if site == Self::SITE - 1 { SiteId::NONE } else { SiteId(site) })
     }
 
     /// The function whose calls are this region, if it is such a one.

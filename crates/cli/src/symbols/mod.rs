@@ -30,11 +30,17 @@ pub(crate) struct CodeFrame {
     pub(crate) inlined: bool,
 }
 
+/// Path and build id: a file may be another one in the next process.
+type ModuleKey = (Box<str>, Box<[u8]>);
+
+/// The functions around an instruction, the innermost first.
+type Frames = Rc<[CodeFrame]>;
+
 /// The modules that were looked at so far.
 #[derive(Default)]
 pub(crate) struct Symbols {
-    modules: RefCell<HashMap<(Box<str>, Box<[u8]>), Option<Rc<Loaded>>>>,
-    frames: RefCell<HashMap<(Box<str>, u64), Rc<[CodeFrame]>>>,
+    modules: RefCell<HashMap<ModuleKey, Option<Rc<Loaded>>>>,
+    frames: RefCell<HashMap<(ModuleKey, u64), Frames>>,
     /// What the reader should know about modules, each once.
     notes: RefCell<BTreeSet<String>>,
     told: RefCell<BTreeSet<String>>,
@@ -71,15 +77,15 @@ impl Symbols {
 
     /// The functions around an instruction, the innermost first. Empty if nothing is known. The offset is that of the
     /// instruction behind a call, as a return address is.
-    pub(crate) fn frames(&self, tables: &Tables, module: ModuleId, offset: u64) -> Rc<[CodeFrame]> {
+    pub(crate) fn frames(&self, tables: &Tables, module: ModuleId, offset: u64) -> Frames {
         let Some(known) = tables.modules.get(module.0 as usize) else { return Rc::default() };
-        let key = (known.path.clone(), offset);
+        let key = ((known.path.clone(), known.build_id.clone()), offset);
         if let Some(frames) = self.frames.borrow().get(&key) {
             return frames.clone();
         }
         let address = offset.saturating_sub(1);
         let loaded = self.module(&known.path, &known.build_id);
-        let frames: Rc<[CodeFrame]> = loaded.map_or_else(Rc::default, |loaded| loaded.frames(address).into());
+        let frames: Frames = loaded.map_or_else(Rc::default, |loaded| loaded.frames(address).into());
         if !frames.is_empty() && frames.iter().all(|frame| frame.source.is_none()) {
             let name = file_name(&known.path);
             self.note(format!("{name} tells no source lines: build it with -g"));

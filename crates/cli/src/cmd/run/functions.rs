@@ -75,3 +75,41 @@ fn wishes(path: &Path, elf: &Elf) -> Vec<(String, Vec<PathBuf>)> {
     let folders: Vec<PathBuf> = elf.search.iter().map(folder).collect();
     elf.needed.iter().map(|name| (name.clone(), folders.clone())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsString;
+    use std::process::Command;
+
+    fn lines(rules: &[&str]) -> Option<Vec<String>> {
+        let folder = tempfile::tempdir().unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/programs/places.c");
+        let path = folder.path().join("a program");
+        assert!(Command::new("gcc").args([source, "-o"]).arg(&path).status().unwrap().success());
+        let program = Program::find(&[OsString::from(&path)]).unwrap();
+        let rules: Vec<Rule> = rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
+        let text = ranges(&program, &rules)?;
+        let real = std::fs::canonicalize(&path).unwrap().display().to_string().replace(' ', "%20");
+        Some(text.lines().map(|line| line.replace(&real, "PATH")).collect())
+    }
+
+    #[test]
+    fn functions_are_told_by_their_addresses() {
+        let found = lines(&["+^work"]).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let words: Vec<&str> = found[0].split(' ').collect();
+        let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x").unwrap(), 16).unwrap();
+        assert_eq!((words.len(), words[0], words[3]), (4, "PATH", "worker"));
+        assert!(number(words[1]) < number(words[2]));
+    }
+
+    #[test]
+    fn entry_points_are_marked_and_critical_sections_are_no_functions() {
+        let all = lines(&["functions"]).unwrap();
+        let names: Vec<&str> = all.iter().filter_map(|line| line.split(' ').next_back()).collect();
+        assert!(names.contains(&"*worker") && !names.iter().any(|name| name.ends_with("main")), "{names:?}");
+        assert_eq!(lines(&["critical-sections"]), None);
+        assert_eq!(lines(&[]), None);
+    }
+}
