@@ -2,6 +2,7 @@
 //
 // run: --analysis fasttrack,velodrome
 // expect: data-race (A) (B)
+// expect: data-race (B) (C)
 // expect: atomicity-violation increment
 // prints: 1
 
@@ -19,7 +20,7 @@ static void *count_slowly(void *unused)
         int seen = hits; // (A)
         moment_reached(1);
         await_moment(2);
-        hits = seen + 1;
+        hits = seen + 1; // (C)
     }
     return unused;
 }
