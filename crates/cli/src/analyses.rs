@@ -127,35 +127,36 @@ fn checker(names: &[AnalysisName]) -> Box<dyn Checker> {
         Aerodrome as A, Atomizer as Z, Empty as N, Eraser as E, FastTrack as F, Velodrome as V,
     };
     let velodrome = || Velodrome::new(Reach::default());
-    let aerodrome = AeroDrome::default;
-    let eraser = Eraser::default;
-    let atomizer = Atomizer::default;
+    let aerodrome = AeroDrome::new;
+    let fasttrack = FastTrack::exact;
+    let eraser = Eraser::new;
+    let atomizer = Atomizer::new;
     match names {
         [V] => Box::new(velodrome()),
         [A] => Box::new(aerodrome()),
-        [F] => Box::new(FastTrack),
+        [F] => Box::new(fasttrack()),
         [E] => Box::new(eraser()),
         [Z] => Box::new(atomizer()),
         [V, A] => Box::new(together!(velodrome(), aerodrome())),
-        [V, F] => Box::new(together!(velodrome(), FastTrack)),
+        [V, F] => Box::new(together!(velodrome(), fasttrack())),
         [V, E] => Box::new(together!(velodrome(), eraser())),
         [V, Z] => Box::new(together!(velodrome(), atomizer())),
-        [A, F] => Box::new(together!(aerodrome(), FastTrack)),
+        [A, F] => Box::new(together!(aerodrome(), fasttrack())),
         [A, E] => Box::new(together!(aerodrome(), eraser())),
         [A, Z] => Box::new(together!(aerodrome(), atomizer())),
-        [F, E] => Box::new(together!(FastTrack, eraser())),
-        [F, Z] => Box::new(together!(FastTrack, atomizer())),
+        [F, E] => Box::new(together!(fasttrack(), eraser())),
+        [F, Z] => Box::new(together!(fasttrack(), atomizer())),
         [E, Z] => Box::new(together!(eraser(), atomizer())),
-        [V, A, F] => Box::new(together!(velodrome(), aerodrome(), FastTrack)),
+        [V, A, F] => Box::new(together!(velodrome(), aerodrome(), fasttrack())),
         [V, A, E] => Box::new(together!(velodrome(), aerodrome(), eraser())),
         [V, A, Z] => Box::new(together!(velodrome(), aerodrome(), atomizer())),
-        [V, F, E] => Box::new(together!(velodrome(), FastTrack, eraser())),
-        [V, F, Z] => Box::new(together!(velodrome(), FastTrack, atomizer())),
+        [V, F, E] => Box::new(together!(velodrome(), fasttrack(), eraser())),
+        [V, F, Z] => Box::new(together!(velodrome(), fasttrack(), atomizer())),
         [V, E, Z] => Box::new(together!(velodrome(), eraser(), atomizer())),
-        [A, F, E] => Box::new(together!(aerodrome(), FastTrack, eraser())),
-        [A, F, Z] => Box::new(together!(aerodrome(), FastTrack, atomizer())),
+        [A, F, E] => Box::new(together!(aerodrome(), fasttrack(), eraser())),
+        [A, F, Z] => Box::new(together!(aerodrome(), fasttrack(), atomizer())),
         [A, E, Z] => Box::new(together!(aerodrome(), eraser(), atomizer())),
-        [F, E, Z] => Box::new(together!(FastTrack, eraser(), atomizer())),
+        [F, E, Z] => Box::new(together!(fasttrack(), eraser(), atomizer())),
         // Beside others, the empty analysis adds nothing.
         [others @ .., N] if !others.is_empty() => checker(others),
         _ => Box::new(Empty),

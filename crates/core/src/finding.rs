@@ -189,6 +189,32 @@ pub struct Race {
     pub size: u32,
 }
 
+impl Race {
+    /// The bytes that two accesses share. A size of 0 is not known: then the bytes are those of the other access.
+    pub fn between(earlier: Op, later: Op) -> Self {
+        let ((first, size), (other_first, other_size)) = (accessed(earlier), accessed(later));
+        match (size, other_size) {
+            (0, _) => return Self { addr: other_first, size: other_size.max(1) },
+            (_, 0) => return Self { addr: first, size },
+            _ => {}
+        }
+        let last = |addr: Addr, size: u32| addr.0.saturating_add(u64::from(size) - 1);
+        let addr = first.max(other_first);
+        let end = last(first, size).min(last(other_first, other_size));
+        Self { addr, size: u32::try_from(end.saturating_sub(addr.0) + 1).unwrap_or(u32::MAX) }
+    }
+}
+
+/// The bytes of an access of either kind.
+#[inline]
+pub(crate) fn accessed(op: Op) -> (Addr, u32) {
+    match op {
+        Op::Access { size, addr, .. } => (addr, size),
+        Op::Atomic { size, addr, .. } => (addr, u32::from(size)),
+        _ => (Addr(0), 0),
+    }
+}
+
 /// A location that is not protected by one lock. The finding's steps are an earlier access, if one is remembered, and the
 /// access that left no common lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -334,12 +360,31 @@ impl Findings {
         }
     }
 
+    /// Adds what another part of the same run has found, in its order: another thread, or the same one later. Counts are
+    /// added, as the sightings of two parts are different ones.
+    pub fn merge(&mut self, other: Findings) {
+        let mut keys: Vec<(FindingKey, (usize, Moment))> = other.index.into_iter().collect();
+        keys.sort_unstable_by_key(|(_, (at, _))| *at);
+        for ((key, (_, last)), finding) in keys.into_iter().zip(other.list) {
+            match self.index.get(&key) {
+                Some((at, _)) => self.list[*at].count += finding.count,
+                None if self.list.len() >= Self::MOST => self.dropped += finding.count,
+                None => {
+                    self.index.insert(key, (self.list.len(), last));
+                    self.list.push(finding);
+                }
+            }
+        }
+        self.dropped += other.dropped;
+    }
+
     /// How many sightings of further findings were not kept.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The findings in the order in which they were first seen.
+    /// The findings in the order in which they were first seen. The list only grows: whether there is something new is told
+    /// by its length.
     pub fn list(&self) -> &[RawFinding] {
         &self.list
     }
@@ -378,6 +423,34 @@ mod tests {
     }
 
     #[test]
+    fn the_findings_of_threads_become_one_list() {
+        let mut all = Findings::new();
+        let mut other = Findings::new();
+        add(&mut all, 1, 1);
+        for (site, position) in [(7, 2), (1, 3), (1, 4), (0, 5)] {
+            add(&mut other, site, position);
+        }
+        all.merge(other);
+        add(&mut all, 7, 6);
+        let told = |findings: &Findings| -> Vec<u64> {
+            findings.list().iter().map(|finding| finding.count).collect()
+        };
+        assert_eq!(told(&all), [3, 2, 1]);
+        let sites: Vec<SiteId> = (0..3)
+            .map(|place| all.index.iter().find(|(_, (at, _))| *at == place).unwrap().0.sites[0])
+            .collect();
+        assert_eq!(sites, [SiteId(1), SiteId(7), SiteId(0)]);
+
+        let mut full = Findings::new();
+        for site in 0..Findings::MOST as u32 + 2 {
+            add(&mut full, site + 1, u64::from(site) + 1);
+        }
+        full.merge(all);
+        assert_eq!((full.list().len(), full.dropped()), (Findings::MOST, 3));
+        assert_eq!((full.list()[0].count, full.list()[6].count), (4, 3));
+    }
+
+    #[test]
     fn where_places_are_unknown_the_memory_tells_findings_apart() {
         let key = |site, addr| {
             let op = Op::Access { kind: crate::event::AccessKind::Read, size: 8, addr: Addr(addr) };
@@ -386,6 +459,22 @@ mod tests {
         assert_eq!(key(SiteId(1), 8), key(SiteId(1), 16));
         assert_eq!(key(SiteId::NONE, 8), key(SiteId::NONE, 8));
         assert_ne!(key(SiteId::NONE, 8), key(SiteId::NONE, 16));
+    }
+
+    #[test]
+    fn a_race_is_about_the_bytes_that_both_touch() {
+        let access =
+            |addr, size| Op::Access { kind: crate::event::AccessKind::Write, size, addr: Addr(addr) };
+        let between = |earlier, later| {
+            let race = Race::between(earlier, later);
+            (race.addr.0, race.size)
+        };
+        assert_eq!(between(access(0x1003, 100), access(0x1010, 4)), (0x1010, 4));
+        assert_eq!(between(access(0x1010, 4), access(0x1012, 8)), (0x1012, 2));
+        assert_eq!(between(access(u64::MAX - 3, 8), access(u64::MAX, 1)), (u64::MAX, 1));
+        assert_eq!(between(access(0x1012, 0), access(0x1010, 4)), (0x1010, 4), "the size is not known");
+        assert_eq!(between(access(0x1010, 4), access(0x1012, 0)), (0x1010, 4));
+        assert_eq!(between(access(0x1010, 0), access(0x1012, 0)), (0x1012, 1));
     }
 
     #[test]

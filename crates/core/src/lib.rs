@@ -11,6 +11,7 @@ pub mod event;
 pub mod family;
 pub mod finding;
 pub mod generate;
+pub mod handover;
 pub mod lockset;
 pub mod replay;
 pub mod select;

@@ -19,7 +19,7 @@ use crate::stack::{Frame, Stacks};
 use crate::tasks::Actor;
 use crate::trace::{Batch, Source, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
-pub(crate) use threads::Barrier;
+pub use threads::{Barrier, Lock};
 use threads::{Locks, ThreadSlot, Threads};
 
 /// How a run is replayed.

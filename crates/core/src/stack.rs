@@ -39,6 +39,31 @@ impl Stacks {
         self.nodes.get(stack.index()).map_or(StackId::NONE, |node| node.0)
     }
 
+    /// How many stacks there are; their ids are below that.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The stacks from an id on, each as its caller's stack and its innermost call. A caller comes before those it calls.
+    pub fn since(&self, first: usize) -> &[(StackId, Frame)] {
+        self.nodes.get(first..).unwrap_or_default()
+    }
+
+    /// Adds a stack with the next free id, whether or not there is an equal one: to read what [`Stacks::since`] gave.
+    /// A caller that does not come before it is taken for none.
+    pub fn add(&mut self, caller: StackId, frame: Frame) -> StackId {
+        let id = StackId(self.nodes.len() as u32);
+        let caller = if caller.is_some() && caller.index() >= id.index() { StackId::NONE } else { caller };
+        self.index.entry((caller, frame)).or_insert(id);
+        self.nodes.push((caller, frame));
+        id
+    }
+
     /// The open calls, innermost first.
     pub fn frames(&self, stack: StackId) -> impl Iterator<Item = Frame> {
         let mut next = stack;

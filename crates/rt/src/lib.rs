@@ -13,5 +13,25 @@
 #![allow(unsafe_code)]
 
 pub mod abi;
+mod actors;
+pub mod annotations;
+pub mod arena;
+mod blocks;
+mod driver;
+mod files;
 pub mod intercept;
+mod layout;
+mod modules;
+mod objects;
+mod options;
+mod places;
+pub mod real;
+mod record;
+mod regions;
+mod shadow;
+mod spin;
+pub mod start;
+mod telling;
+mod thread;
+mod tls;
 pub mod watch;

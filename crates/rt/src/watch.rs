@@ -7,33 +7,174 @@
 //! Order of telling: what publishes (a release, a fork, a notification) is told *before* it takes effect, what takes over
 //! (an acquire, a join, the end of a wait) *after* it has taken effect.
 
-use keirin_core::event::{AtomicKind, LockMode, MemoryOrder};
+use crate::driver::{Driver, Watcher};
+use crate::thread::{ENDED, Inside, Registry, Thread};
+use crate::{modules, regions, start, telling, tls};
+use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, ThreadId};
+use keirin_core::handover::End;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// A thread that was announced by the one that creates it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(pub u32);
 
+impl Ticket {
+    /// No thread: nothing is watched.
+    pub const NONE: Ticket = Ticket(u32::MAX);
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
+/// Functions are told, because they are recorded or may be atomic.
+static FUNCTIONS: AtomicBool = AtomicBool::new(false);
+/// Points to a leaked reference; null before the start.
+static WATCHER: AtomicPtr<&'static dyn Watcher> = AtomicPtr::new(std::ptr::null_mut());
+
 /// True if the program is watched at all.
 #[inline]
 pub fn is_on() -> bool {
-    false
+    ON.load(Ordering::Relaxed)
+}
+
+/// Begins to watch: the calling thread is the first one.
+pub(crate) fn switch_on(watcher: &'static dyn Watcher, library_locks: bool, functions: bool) {
+    LIBRARY_LOCKS.store(library_locks, Ordering::Relaxed);
+    FUNCTIONS.store(functions, Ordering::Relaxed);
+    WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
+    watcher.attach();
+    ON.store(true, Ordering::Release);
+}
+
+fn watcher() -> Option<&'static dyn Watcher> {
+    let watcher = WATCHER.load(Ordering::Acquire);
+    // SAFETY: it is null or points to a reference that lives for ever.
+    unsafe { watcher.as_ref() }.copied()
+}
+
+/// The calling thread, if it can be watched now.
+#[inline]
+fn enter() -> Option<Inside> {
+    if !is_on() {
+        return None;
+    }
+    if tls::thread().is_null() {
+        watcher()?.attach();
+    }
+    Inside::enter()
+}
+
+/// Something in the runtime has failed: it steps aside, and the program goes on unwatched.
+#[cold]
+fn step_aside() {
+    ON.store(false, Ordering::Release);
+    telling::note(
+        "keirin has failed and watches no longer; what was found until then is reported. Please report this",
+    );
+}
+
+/// Does something inside of the runtime. A failure of ours must not reach the program.
+#[inline]
+fn guarded(act: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(act)).is_err() {
+        step_aside();
+    }
+}
+
+#[inline]
+fn with(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
+    if let Some(mut inside) = enter()
+        && let Some(watcher) = watcher()
+    {
+        guarded(|| act(watcher, &mut inside));
+    }
 }
 
 /// True if a synchronization that was called from `pc` counts: it stands in a module that is instrumented, or the user
 /// wants that of all libraries.
 pub fn is_watched_caller(pc: usize) -> bool {
-    let _ = pc;
-    true
+    modules::is_instrumented(pc) || LIBRARY_LOCKS.load(Ordering::Relaxed)
+}
+
+/// True if `pc` stands in the C++ standard library, which creates threads and waits for conditions for the program.
+pub fn is_standard_library(pc: usize) -> bool {
+    modules::is_standard_library(pc)
+}
+
+/// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.
+static RACES: AtomicPtr<Driver<FastTrack<Compact>>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Lets the commonest accesses take a shorter way.
+pub(crate) fn set_shortcut(driver: &'static Driver<FastTrack<Compact>>) {
+    RACES.store(std::ptr::from_ref(driver).cast_mut(), Ordering::Release);
+}
+
+/// An access of at most sixteen bytes. True if that was all. (Nothing in here can fail, so nothing is guarded.)
+#[inline(always)]
+fn shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    let driver = RACES.load(Ordering::Relaxed);
+    if driver.is_null() || !is_on() {
+        return false;
+    }
+    let Some(mut inside) = Inside::enter_quietly() else { return false };
+    // SAFETY: the driver lives for ever.
+    unsafe { &*driver }.shortcut(&mut inside, kind, addr, size, pc)
+}
+
+/// A plain read of 1, 2, 4, 8 or 16 bytes.
+#[inline(always)]
+pub(crate) fn short_read(addr: usize, size: usize, pc: usize) {
+    if !shortcut(AccessKind::Read, addr, size, pc) {
+        read(addr, size, pc);
+    }
+}
+
+/// A plain write of 1, 2, 4, 8 or 16 bytes.
+#[inline(always)]
+pub(crate) fn short_write(addr: usize, size: usize, pc: usize) {
+    if !shortcut(AccessKind::Write, addr, size, pc) {
+        write(addr, size, pc);
+    }
+}
+
+/// A plain read and then a write of the same bytes.
+#[inline(always)]
+pub(crate) fn short_read_write(addr: usize, size: usize, pc: usize) {
+    // Races of the read are races of the write; only an analysis of atomicity needs both.
+    if RACES.load(Ordering::Relaxed).is_null() {
+        read(addr, size, pc);
+    }
+    short_write(addr, size, pc);
+}
+
+/// Runs what the runtime does for itself in a thread that is not announced yet, before [`thread_started`]: nothing that
+/// happens in it is told, and the thread is not taken for one that nobody announces.
+pub fn aside<R>(act: impl FnOnce() -> R) -> R {
+    if !tls::thread().is_null() {
+        return act();
+    }
+    tls::set_thread(ENDED);
+    let result = act();
+    tls::set_thread(std::ptr::null_mut());
+    result
+}
+
+/// Tells the user something about the run that limits what can be found. Each text is told once.
+pub fn note(text: &'static str) {
+    with(|_, _| telling::note(text));
 }
 
 /// A plain read of any number of bytes.
+#[inline]
 pub fn read(addr: usize, size: usize, pc: usize) {
-    let _ = (addr, size, pc);
+    with(|watcher, thread| watcher.access(thread, AccessKind::Read, addr, size, pc));
 }
 
 /// A plain write of any number of bytes.
+#[inline]
 pub fn write(addr: usize, size: usize, pc: usize) {
-    let _ = (addr, size, pc);
+    with(|watcher, thread| watcher.access(thread, AccessKind::Write, addr, size, pc));
 }
 
 /// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other
@@ -44,136 +185,289 @@ pub fn atomic<T>(
     pc: usize,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
-    let _ = (addr, size, pc);
-    perform().2
+    let mut perform = Some(perform);
+    let mut result = None;
+    with(|watcher, thread| {
+        watcher.atomic(thread, addr, size, pc, &mut || match perform.take() {
+            Some(perform) => {
+                let (kind, order, value) = perform();
+                result = Some(value);
+                (kind, order)
+            }
+            None => unreachable!("an operation is done once"),
+        });
+    });
+    match (result, perform) {
+        (Some(value), _) => value,
+        (None, Some(perform)) => perform().2,
+        (None, None) => unreachable!("an operation that was begun has a result"),
+    }
 }
 
 /// A fence that was just executed.
 pub fn fence(order: MemoryOrder, pc: usize) {
-    let _ = (order, pc);
+    with(|watcher, thread| watcher.fence(thread, order, pc));
 }
 
 /// A lock was acquired. Locks that are held already by the thread may be told again.
 pub fn lock_acquired(lock: usize, mode: LockMode, pc: usize) {
-    let _ = (lock, mode, pc);
+    with(|watcher, thread| watcher.lock_acquired(thread, lock, mode, pc));
 }
 
 /// A lock is about to be released; how the thread held it is known.
 pub fn lock_released(lock: usize, pc: usize) {
-    let _ = (lock, pc);
+    with(|watcher, thread| watcher.lock_released(thread, lock, pc));
 }
 
 /// A lock, condition or barrier is initialized or destroyed: an object at the same address is another one.
 pub fn object_forgotten(object: usize) {
-    let _ = object;
+    with(|watcher, _| watcher.object_forgotten(object));
 }
 
 /// A wait for a condition was ended by a notification (not by a timeout); the mutex is told by itself.
 pub fn condition_waited(condition: usize, pc: usize) {
-    let _ = (condition, pc);
+    with(|watcher, thread| watcher.condition_waited(thread, condition, pc));
 }
 
 /// A condition is about to be notified.
 pub fn condition_notified(condition: usize, all: bool, pc: usize) {
-    let _ = (condition, all, pc);
+    with(|watcher, thread| watcher.condition_notified(thread, condition, all, pc));
 }
 
 /// The thread is about to wait at a barrier.
 pub fn barrier_arrived(barrier: usize, pc: usize) {
-    let _ = (barrier, pc);
+    with(|watcher, thread| watcher.barrier_arrived(thread, barrier, pc));
 }
 
 /// The thread goes on from a barrier.
 pub fn barrier_left(barrier: usize, pc: usize) {
-    let _ = (barrier, pc);
+    with(|watcher, thread| watcher.barrier_left(thread, barrier, pc));
 }
 
 /// What the thread did so far comes before whatever follows a [`happens_after`] of the same token: semaphores, `once`,
 /// annotations.
 pub fn happens_before(token: usize, pc: usize) {
-    let _ = (token, pc);
+    with(|watcher, thread| watcher.happens_before(thread, token, pc));
 }
 
 /// The other side of [`happens_before`].
 pub fn happens_after(token: usize, pc: usize) {
-    let _ = (token, pc);
+    with(|watcher, thread| watcher.happens_after(thread, token, pc));
 }
 
 /// The thread is about to create another one.
 pub fn thread_forked(pc: usize) -> Ticket {
-    let _ = pc;
-    Ticket(0)
+    let mut ticket = Ticket::NONE;
+    with(|watcher, thread| ticket = watcher.forked(thread, pc).map_or(Ticket::NONE, |id| Ticket(id.0)));
+    ticket
 }
 
 /// The creation of the thread has failed.
 pub fn thread_fork_failed(ticket: Ticket) {
-    let _ = ticket;
+    with(|_, _| {
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(ThreadId(ticket.0)) {
+                // What was prepared for it stays: it is little, and happens rarely.
+                entry.ended = true;
+                entry.joined = true;
+            }
+        });
+    });
 }
 
 /// Called first thing in the new thread. `stack` is the memory of its stack (lowest address, size).
 pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
-    let _ = (ticket, stack);
+    if !is_on() {
+        return;
+    }
+    let prepared = Registry::with(|registry| registry.entry(ThreadId(ticket.0)).map(|entry| entry.thread));
+    if let (Some(watcher), Some(thread)) = (watcher(), prepared.filter(|thread| !thread.is_null())) {
+        guarded(|| watcher.started(thread, stack));
+    }
 }
 
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
-pub fn thread_ended() {}
+pub fn thread_ended() {
+    if let Some(mut inside) = Inside::enter() {
+        tls::set_thread(ENDED);
+        tls::set_epoch(0, 0, 0, 0);
+        if let Some(watcher) = watcher() {
+            guarded(|| watcher.ended(&mut inside));
+        }
+    }
+}
 
 /// The calling thread has waited for the end of another.
 pub fn thread_joined(ticket: Ticket, pc: usize) {
-    let _ = (ticket, pc);
+    with(|watcher, thread| watcher.joined(thread, ThreadId(ticket.0), pc));
 }
 
-/// The calling thread has a name now.
+/// A thread has a name now: the calling one, or that of a ticket.
 pub fn thread_named(ticket: Option<Ticket>, name: &[u8]) {
-    let _ = (ticket, name);
+    with(|_, thread| {
+        let id = ticket.map_or(thread.id, |ticket| ThreadId(ticket.0));
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(id) {
+                entry.name = Some(name.into());
+            }
+        });
+    });
 }
 
 /// Memory is handed out.
+#[inline]
 pub fn allocated(addr: usize, size: usize, pc: usize) {
-    let _ = (addr, size, pc);
+    with(|watcher, thread| watcher.allocated(thread, addr, size, pc));
 }
 
 /// Memory is about to be given back, or is new to the program (`mmap`): what is known about it is void.
+#[inline]
 pub fn forgotten(addr: usize, size: usize) {
-    let _ = (addr, size);
+    // Also for a thread that has ended: the memory may be used by others at once.
+    if !is_on() {
+        return;
+    }
+    let mut inside = enter();
+    if let Some(watcher) = watcher() {
+        guarded(|| watcher.forgotten(inside.as_deref_mut(), addr, size));
+    }
 }
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
-    let _ = (label, pc);
+    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc));
 }
 
 /// The innermost atomic region ends.
 pub fn region_end(pc: usize) {
-    let _ = pc;
+    with(|watcher, thread| watcher.region_end(thread, pc));
 }
 
 /// From here on the thread's accesses are disregarded. Nests.
-pub fn ignore_begin() {}
+pub fn ignore_begin() {
+    with(|_, thread| thread.ignoring += 1);
+}
 
 /// The end of what [`ignore_begin`] began.
-pub fn ignore_end() {}
+pub fn ignore_end() {
+    with(|_, thread| thread.ignoring = thread.ignoring.saturating_sub(1));
+}
 
 /// Memory gets a name for reports.
 pub fn memory_named(addr: usize, size: usize, name: &[u8]) {
-    let _ = (addr, size, name);
+    with(|_, _| telling::name_memory(addr, size, name));
 }
 
 /// Stretches of memory (address, size) that must be seen together.
 pub fn grouped(members: &[(usize, usize)]) {
-    let _ = members;
+    with(|watcher, thread| watcher.grouped(thread, members));
 }
 
 /// The set of loaded modules may have changed.
-pub fn modules_changed() {}
+pub fn modules_changed() {
+    with(|_, _| modules::update());
+}
+
+/// A function was entered: the address of its first hook, of the call, and the stack pointer.
+#[inline]
+pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usize) {
+    if FUNCTIONS.load(Ordering::Relaxed) {
+        return function_told(function, call, stack_pointer);
+    }
+    let thread = current();
+    if !thread.is_null() {
+        // SAFETY: the thread's own; a signal handler that comes in between leaves the stack of calls as it found it.
+        unsafe { (*thread).enter_function(call, stack_pointer, false) };
+    }
+}
+
+/// A function is about to return.
+#[inline]
+pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
+    let thread = current();
+    if thread.is_null() {
+        return;
+    }
+    // SAFETY: as in `function_entered`.
+    let (depth, regions) = unsafe {
+        let depth = (*thread).depth();
+        (depth, (*thread).leave_function(stack_pointer))
+    };
+    if FUNCTIONS.load(Ordering::Relaxed) {
+        // SAFETY: as above.
+        let left = depth - unsafe { (*thread).depth() };
+        with(|watcher, thread| {
+            (0..regions).for_each(|_| watcher.region_end(thread, pc));
+            (0..left).for_each(|_| watcher.function_left(thread));
+        });
+    }
+}
+
+#[inline]
+fn current() -> *mut Thread {
+    let thread = tls::thread();
+    if thread == ENDED { std::ptr::null_mut() } else { thread }
+}
+
+#[cold]
+fn function_told(function: usize, call: usize, stack_pointer: usize) {
+    with(|watcher, thread| {
+        let depth = thread.depth();
+        let region = regions::function(function);
+        let ended = thread.enter_function(call, stack_pointer, region.is_some());
+        // Calls that were left without notice, by `longjmp` or an exception.
+        (thread.depth()..depth + 1).for_each(|_| watcher.function_left(thread));
+        (0..ended).for_each(|_| watcher.region_end(thread, call));
+        watcher.function_entered(thread, function, call);
+        if let Some(region) = region {
+            watcher.region_begin(thread, region, function);
+        }
+    });
+}
 
 /// The process is about to fork. Must be followed by [`forked`] in the parent and in the child.
 pub fn before_fork() {}
 
 /// After a fork, in the parent or in the child.
 pub fn forked(in_child: bool) {
-    let _ = in_child;
+    if in_child && is_on() {
+        start::in_child();
+    }
+}
+
+/// In a child process that goes on being watched: what the parent has told is the parent's.
+pub(crate) fn after_fork() {
+    with(|_, thread| {
+        thread.findings = keirin_core::finding::Findings::new();
+        thread.told.clear();
+        if thread.writer.take().is_some() {
+            telling::note("this process was forked from one that is recorded; it is not recorded itself");
+        }
+    });
+}
+
+/// Watches no longer, in a child process that has no threads but the calling one.
+pub(crate) fn switch_off() {
+    ON.store(false, Ordering::Release);
+    tls::set_epoch(0, 0, 0, 0);
 }
 
 /// The process is about to end without running its exit handlers.
-pub fn process_ending() {}
+pub fn process_ending() {
+    finish(End::Stopped);
+}
+
+/// The run is over: tells what is left.
+pub(crate) fn finish(end: End) {
+    if !ON.load(Ordering::Acquire) {
+        return;
+    }
+    let mut inside = Inside::enter();
+    if let Some(watcher) = watcher() {
+        guarded(|| {
+            watcher.finish(inside.as_deref_mut());
+            telling::finish(watcher, end);
+        });
+    }
+    ON.store(false, Ordering::Release);
+}

@@ -30,33 +30,47 @@
 //! **Cost.** An operation whose predecessor is forgotten costs a comparison. Otherwise a join, linear in the number of
 //! open transactions that are known; each record is joined once in each state of its clock by each thread.
 //!
-//! **Who touches what.** Cells and locks belong to the driver. Records are shared between cells and are touched only
-//! from within a call of this analysis. Records are not shared between threads of the checker: offline use only.
+//! **Who touches what.** Cells and locks belong to the driver. Records are shared between cells. What they know changes only
+//! while the run, which is global to the analysis, is entered: at both ends of a transaction, and for an operation that
+//! comes after a live record of another transaction. Nothing is called back from it. So with [`Shared`] many threads may call
+//! at once.
 
+use super::global::{Alone, Counted, Global, Shared, Users};
 use super::{Analysis, Part, Statistic};
 use crate::event::{AccessKind, LockMode, RegionId, ThreadId};
 use crate::finding::{Findings, Moment, RawStep};
-use std::cell::{Cell as Slot, RefCell};
-use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The analysis.
 #[derive(Debug, Default)]
-pub struct AeroDrome {
-    /// For each thread its open transaction.
-    open: RefCell<Vec<Open>>,
-    violation: Slot<Option<Moment>>,
-    records: Slot<u64>,
-    transactions: Slot<u64>,
-    joins: Slot<u64>,
+pub struct AeroDrome<U: Users = Alone> {
+    run: U::Global<Run<U>>,
 }
 
-/// The open transaction of a thread.
+/// What is known about the run as a whole.
 #[derive(Debug, Default)]
-struct Open {
+struct Run<U: Users> {
+    /// For each thread its open transaction.
+    open: Vec<Open<U>>,
+    violation: Option<Moment>,
+    records: u64,
+    transactions: u64,
+    joins: u64,
+}
+
+/// Points to a record.
+type Pointer<U> = <U as Users>::Counted<Record<U>>;
+
+/// Points to a record that may be forgotten.
+type Weak<U> = <Pointer<U> as Counted<Record<U>>>::Weak;
+
+/// The open transaction of a thread.
+#[derive(Debug)]
+struct Open<U: Users> {
     /// Its number; [`NOT_OPEN`] if there is none.
     number: u64,
     /// The records that know it.
-    known_by: Vec<Weak<Record>>,
+    known_by: Vec<Weak<U>>,
     /// How long the list may get before it is swept.
     sweep_at: usize,
 }
@@ -64,39 +78,41 @@ struct Open {
 /// No transaction has this number, and none is known by it.
 const NOT_OPEN: u64 = u64::MAX;
 
-/// The clock of a transaction, or of operations outside any.
+/// The clock of a transaction, or of operations outside any. It changes only while the run is entered; whether it is live
+/// may be asked at any time.
 #[derive(Debug)]
-pub struct Record {
+pub struct Record<U: Users> {
     owner: ThreadId,
     /// The open transactions that come before, by thread and number. (Some have ended meanwhile; they do no harm.)
-    clock: RefCell<Vec<(ThreadId, u64)>>,
-    /// How many open transactions this one knows, itself included. At zero it can be forgotten.
-    knows_open: Slot<u32>,
+    clock: U::Global<Vec<(ThreadId, u64)>>,
+    /// How many open transactions this one knows, itself included. At zero it can be forgotten, and stays at zero.
+    knows_open: AtomicU32,
     /// Grows whenever the clock does.
-    version: Slot<u64>,
+    version: AtomicU64,
     /// Unlike an address, never used again.
     number: u64,
     /// The transaction has not ended.
-    open: Slot<bool>,
+    open: AtomicBool,
 }
 
-impl Record {
+impl<U: Users> Record<U> {
     fn time_of(&self, thread: ThreadId) -> u64 {
-        let clock = self.clock.borrow();
+        let clock = self.clock.enter();
         clock.iter().find(|(known, _)| *known == thread).map_or(0, |(_, number)| *number)
     }
 
+    #[inline]
     fn is_live(&self) -> bool {
-        self.knows_open.get() > 0
+        self.knows_open.load(Relaxed) > 0
     }
 }
 
 /// What is kept for a thread.
 #[derive(Debug, Default)]
-pub struct Thread {
-    current: Option<Rc<Record>>,
+pub struct Thread<U: Users> {
+    current: Option<Pointer<U>>,
     /// The fork of this thread, until its first operation.
-    fork: Option<Rc<Record>>,
+    fork: Option<Pointer<U>>,
     depth: u32,
     /// The number of the latest transaction.
     number: u64,
@@ -109,17 +125,17 @@ pub struct Thread {
 
 /// The records of the last operations of some kind, one for each thread at most.
 #[derive(Clone, Debug, Default)]
-pub struct PerThread {
-    one: Option<Rc<Record>>,
-    more: Vec<Rc<Record>>,
+pub struct PerThread<U: Users> {
+    one: Option<Pointer<U>>,
+    more: Vec<Pointer<U>>,
 }
 
-impl PerThread {
+impl<U: Users> PerThread<U> {
     #[inline]
-    fn insert(&mut self, record: Option<&Rc<Record>>) {
+    fn insert(&mut self, record: Option<&Pointer<U>>) {
         let Some(record) = record else { return };
         match &self.one {
-            Some(one) if Rc::ptr_eq(one, record) => {}
+            Some(one) if one.is_same(record) => {}
             Some(one) if one.is_live() && one.owner != record.owner => {
                 self.more.retain(|other| other.is_live() && other.owner != record.owner);
                 self.more.push(record.clone());
@@ -133,109 +149,79 @@ impl PerThread {
         self.more = Vec::new();
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Rc<Record>> {
+    fn iter(&self) -> impl Iterator<Item = &Pointer<U>> {
         self.one.iter().chain(&self.more)
     }
 }
 
 /// What is kept for a piece of memory.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
-    write: Option<Rc<Record>>,
+pub struct Cell<U: Users> {
+    write: Option<Pointer<U>>,
     /// Since the last write.
-    reads: PerThread,
+    reads: PerThread<U>,
 }
 
 /// What is kept for a lock or another object that orders threads.
 #[derive(Clone, Debug, Default)]
-pub struct Sync {
-    exclusive: Option<Rc<Record>>,
+pub struct Sync<U: Users> {
+    exclusive: Option<Pointer<U>>,
     /// Shared releases since the last exclusive one, or signals.
-    shared: PerThread,
+    shared: PerThread<U>,
 }
 
-impl AeroDrome {
-    /// The operation at which it was noticed that the run is not serializable.
-    pub fn violation(&self) -> Option<Moment> {
-        self.violation.get()
-    }
-
-    /// The end of the run: what open transactions have learned is passed on.
-    pub fn end_of_run(&self, moment: Moment) {
-        let threads = self.open.borrow().len();
-        for index in 0..threads {
-            let record = {
-                let open = self.open.borrow();
-                if open[index].number == NOT_OPEN {
-                    continue;
-                }
-                // The transaction knows itself, so its record is in its own list.
-                open[index]
-                    .known_by
-                    .iter()
-                    .filter_map(Weak::upgrade)
-                    .find(|record| record.open.get() && record.owner.index() == index)
-            };
-            if let Some(record) = record {
-                self.end_transaction(&record, moment);
-            }
-        }
-    }
-
-    fn violated(&self, moment: Moment) {
-        if self.violation.get().is_none() {
-            self.violation.set(Some(moment));
-        }
+impl<U: Users> Run<U> {
+    fn violated(&mut self, moment: Moment) {
+        self.violation.get_or_insert(moment);
     }
 
     fn open_number(&self, thread: ThreadId) -> u64 {
-        self.open.borrow().get(thread.index()).map_or(NOT_OPEN, |open| open.number)
+        self.open.get(thread.index()).map_or(NOT_OPEN, |open| open.number)
     }
 
     /// A record that knows nothing yet.
-    fn new_record(&self, owner: ThreadId, open: bool) -> Rc<Record> {
-        self.records.set(self.records.get() + 1);
-        Rc::new(Record {
+    fn new_record(&mut self, owner: ThreadId, open: bool) -> Pointer<U> {
+        self.records += 1;
+        Pointer::<U>::new(Record {
             owner,
-            clock: RefCell::default(),
-            knows_open: Slot::new(0),
-            version: Slot::new(0),
-            number: self.records.get(),
-            open: Slot::new(open),
+            clock: Global::new(Vec::new()),
+            knows_open: AtomicU32::new(0),
+            version: AtomicU64::new(0),
+            number: self.records,
+            open: AtomicBool::new(open),
         })
     }
 
     /// A record has come to know the open transaction of a thread.
-    fn register(&self, record: &Rc<Record>, thread: ThreadId) {
-        let mut open = self.open.borrow_mut();
-        let open = &mut open[thread.index()];
+    fn register(&mut self, record: &Pointer<U>, thread: ThreadId) {
+        let open = &mut self.open[thread.index()];
         if open.known_by.len() >= open.sweep_at {
-            open.known_by.retain(|known| known.strong_count() > 0);
+            open.known_by.retain(|known| !Pointer::<U>::is_gone(known));
             open.sweep_at = (open.known_by.len() * 2).max(16);
         }
-        record.knows_open.set(record.knows_open.get() + 1);
-        open.known_by.push(Rc::downgrade(record));
+        record.knows_open.store(record.knows_open.load(Relaxed) + 1, Relaxed);
+        open.known_by.push(record.downgrade());
     }
 
     /// Adds what `from` knows of open transactions to a record. True if that was news.
-    fn join(&self, into: &Rc<Record>, from: &Record) -> bool {
-        self.joins.set(self.joins.get() + 1);
+    fn join(&mut self, into: &Pointer<U>, from: &Record<U>) -> bool {
+        self.joins += 1;
         let mut news = false;
-        for &(thread, number) in from.clock.borrow().iter() {
+        for &(thread, number) in from.clock.enter().iter() {
             // What has ended meanwhile can be forgotten.
             if number == self.open_number(thread) {
                 news |= self.learn(into, thread, number);
             }
         }
         if news {
-            into.version.set(into.version.get() + 1);
+            into.version.store(into.version.load(Relaxed) + 1, Relaxed);
         }
         news
     }
 
     /// Adds one open transaction to what a record knows. True if that was news.
-    fn learn(&self, record: &Rc<Record>, thread: ThreadId, number: u64) -> bool {
-        let mut clock = record.clock.borrow_mut();
+    fn learn(&mut self, record: &Pointer<U>, thread: ThreadId, number: u64) -> bool {
+        let mut clock = record.clock.enter();
         match clock.iter_mut().find(|(known, _)| *known == thread) {
             Some((_, known)) if *known == number => return false,
             Some((_, known)) => *known = number,
@@ -246,28 +232,9 @@ impl AeroDrome {
         true
     }
 
-    /// The record that stands for the thread's present; made when the thread does its first operation.
-    fn current<'a>(&self, at: &RawStep, thread: &'a mut Thread) -> &'a Rc<Record> {
-        if thread.current.is_none() {
-            thread.current = Some(self.new_record(at.moment.thread, false));
-        }
-        if let Some(fork) = thread.fork.take() {
-            self.after(at, thread, &fork);
-        }
-        thread.current.get_or_insert_with(|| self.new_record(at.moment.thread, false))
-    }
-
-    /// The operation comes after a record.
-    #[inline]
-    fn after(&self, at: &RawStep, thread: &mut Thread, record: &Rc<Record>) {
-        if record.is_live() && thread.current.as_ref().is_none_or(|current| !Rc::ptr_eq(current, record)) {
-            self.after_live(at, thread, record);
-        }
-    }
-
-    fn after_live(&self, at: &RawStep, thread: &mut Thread, record: &Rc<Record>) {
+    fn after_live(&mut self, at: &RawStep, thread: &mut Thread<U>, record: &Pointer<U>) {
         let seen = &mut thread.joined[record.number as usize % 8];
-        let now = (record.number, record.version.get());
+        let now = (record.number, record.version.load(Relaxed));
         if *seen == now {
             return;
         }
@@ -284,7 +251,7 @@ impl AeroDrome {
         }
         // Earlier operations outside any transaction keep the clock that they had.
         let knows_more =
-            record.clock.borrow().iter().any(|&(thread, number)| {
+            record.clock.enter().iter().any(|&(thread, number)| {
                 number == self.open_number(thread) && current.time_of(thread) != number
             });
         if knows_more {
@@ -295,55 +262,121 @@ impl AeroDrome {
         }
     }
 
+    fn end_transaction(&mut self, record: &Pointer<U>, moment: Moment) {
+        let id = record.owner;
+        record.open.store(false, Relaxed);
+        let open = &mut self.open[id.index()];
+        let number = std::mem::replace(&mut open.number, NOT_OPEN);
+        let known_by = std::mem::take(&mut open.known_by);
+        for other in known_by.iter().filter_map(Pointer::<U>::upgrade) {
+            debug_assert!(other.time_of(id) >= number);
+            if !other.is_same(record) {
+                if other.open.load(Relaxed) && record.time_of(other.owner) >= self.open_number(other.owner) {
+                    self.violated(moment);
+                }
+                self.join(&other, record);
+            }
+            // Only now: one that learns of others by this must not look forgotten in between.
+            other.knows_open.store(other.knows_open.load(Relaxed) - 1, Relaxed);
+        }
+        let open = &mut self.open[id.index()];
+        open.known_by = known_by;
+        open.known_by.clear();
+        open.sweep_at = 16;
+    }
+
+    /// The end of the run: what open transactions have learned is passed on.
+    fn end(&mut self, moment: Moment) {
+        for index in 0..self.open.len() {
+            let open = &self.open[index];
+            if open.number == NOT_OPEN {
+                continue;
+            }
+            // The transaction knows itself, so its record is in its own list.
+            let record = open
+                .known_by
+                .iter()
+                .filter_map(Pointer::<U>::upgrade)
+                .find(|record| record.open.load(Relaxed) && record.owner.index() == index);
+            if let Some(record) = record {
+                self.end_transaction(&record, moment);
+            }
+        }
+    }
+}
+
+impl AeroDrome<Alone> {
+    /// An analysis that has seen nothing yet, for the offline driver.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl AeroDrome<Shared> {
+    /// An analysis that has seen nothing yet, for many threads at once.
+    pub fn shared() -> Self {
+        Self::default()
+    }
+}
+
+impl<U: Users> AeroDrome<U> {
+    /// The operation at which it was noticed that the run is not serializable.
+    pub fn violation(&self) -> Option<Moment> {
+        self.run.enter().violation
+    }
+
+    /// The record that stands for the thread's present; made when the thread does its first operation.
+    #[inline]
+    fn current<'a>(&self, at: &RawStep, thread: &'a mut Thread<U>) -> &'a Pointer<U> {
+        if thread.current.is_none() || thread.fork.is_some() {
+            self.first_operation(at, thread);
+        }
+        let new = || self.run.enter().new_record(at.moment.thread, false);
+        thread.current.get_or_insert_with(new)
+    }
+
+    #[cold]
+    fn first_operation(&self, at: &RawStep, thread: &mut Thread<U>) {
+        if thread.current.is_none() {
+            thread.current = Some(self.run.enter().new_record(at.moment.thread, false));
+        }
+        if let Some(fork) = thread.fork.take() {
+            self.after(at, thread, &fork);
+        }
+    }
+
+    /// The operation comes after a record.
+    #[inline]
+    fn after(&self, at: &RawStep, thread: &mut Thread<U>, record: &Pointer<U>) {
+        if record.is_live() && thread.current.as_ref().is_none_or(|current| !current.is_same(record)) {
+            self.run.enter().after_live(at, thread, record);
+        }
+    }
+
     /// What to remember of the thread's last operation: nothing if it can never matter.
     #[inline]
-    fn remembered<'a>(at: &RawStep, thread: &'a Thread) -> Option<&'a Rc<Record>> {
+    fn remembered<'a>(at: &RawStep, thread: &'a Thread<U>) -> Option<&'a Pointer<U>> {
         let in_parts = thread.parts_at == at.moment.position;
         thread.current.as_ref().filter(|record| record.is_live() || in_parts)
     }
 
     /// An access outside any transaction is told in parts; this is one of them.
-    fn start_part(&self, at: &RawStep, thread: &mut Thread) {
+    fn start_part(&self, at: &RawStep, thread: &mut Thread<U>) {
         if thread.parts_at != at.moment.position {
             let before = self.current(at, thread).clone();
-            let record = self.new_record(at.moment.thread, false);
-            self.join(&record, &before);
+            let mut run = self.run.enter();
+            let record = run.new_record(at.moment.thread, false);
+            run.join(&record, &before);
             thread.current = Some(record);
             thread.parts_at = at.moment.position;
         }
     }
-
-    fn end_transaction(&self, record: &Rc<Record>, moment: Moment) {
-        let id = record.owner;
-        record.open.set(false);
-        let (number, known_by) = {
-            let mut open = self.open.borrow_mut();
-            let open = &mut open[id.index()];
-            (std::mem::replace(&mut open.number, NOT_OPEN), std::mem::take(&mut open.known_by))
-        };
-        for other in known_by.iter().filter_map(Weak::upgrade) {
-            debug_assert!(other.time_of(id) >= number);
-            other.knows_open.set(other.knows_open.get() - 1);
-            if Rc::ptr_eq(&other, record) {
-                continue;
-            }
-            if other.open.get() && record.time_of(other.owner) >= self.open_number(other.owner) {
-                self.violated(moment);
-            }
-            self.join(&other, record);
-        }
-        let mut open = self.open.borrow_mut();
-        let open = &mut open[id.index()];
-        open.known_by = known_by;
-        open.known_by.clear();
-        open.sweep_at = 16;
-    }
 }
 
-impl Analysis for AeroDrome {
-    type Thread = Thread;
-    type Cell = Cell;
-    type Sync = Sync;
+impl<U: Users> Analysis for AeroDrome<U> {
+    type Thread = Thread<U>;
+    type Cell = Cell<U>;
+    type Sync = Sync<U>;
 
     #[inline]
     fn access(
@@ -370,7 +403,7 @@ impl Analysis for AeroDrome {
                 cell.reads.clear();
                 let record = Self::remembered(at, thread);
                 let same = match (&cell.write, record) {
-                    (Some(old), Some(new)) => Rc::ptr_eq(old, new),
+                    (Some(old), Some(new)) => old.is_same(new),
                     (None, None) => true,
                     _ => false,
                 };
@@ -476,17 +509,15 @@ impl Analysis for AeroDrome {
         let before = self.current(at, thread).clone();
         thread.depth = 1;
         thread.number += 1;
-        self.transactions.set(self.transactions.get() + 1);
-        {
-            let mut open = self.open.borrow_mut();
-            while open.len() <= id.index() {
-                open.push(Open { number: NOT_OPEN, known_by: Vec::new(), sweep_at: 16 });
-            }
-            open[id.index()].number = thread.number;
+        let mut run = self.run.enter();
+        run.transactions += 1;
+        while run.open.len() <= id.index() {
+            run.open.push(Open { number: NOT_OPEN, known_by: Vec::new(), sweep_at: 16 });
         }
-        let record = self.new_record(id, true);
-        self.join(&record, &before);
-        self.learn(&record, id, thread.number);
+        run.open[id.index()].number = thread.number;
+        let record = run.new_record(id, true);
+        run.join(&record, &before);
+        run.learn(&record, id, thread.number);
         thread.current = Some(record);
     }
 
@@ -495,29 +526,29 @@ impl Analysis for AeroDrome {
         if thread.depth == 0
             && let Some(record) = thread.current.clone()
         {
-            self.end_transaction(&record, at.moment);
+            self.run.enter().end_transaction(&record, at.moment);
         }
     }
 
     fn is_decided(&self) -> bool {
-        self.violation.get().is_some()
+        self.violation().is_some()
     }
 
     fn wants_blame(&self) -> bool {
-        self.violation.get().is_some()
+        self.violation().is_some()
     }
 
     fn end_of_run(&self, moment: Moment, _findings: &mut Findings) {
-        AeroDrome::end_of_run(self, moment);
+        self.run.enter().end(moment);
     }
 
     fn statistics(&self) -> Vec<Statistic> {
-        let statistic =
-            |name, value: &Slot<u64>| Statistic { analysis: "aerodrome", name, value: value.get() };
+        let run = self.run.enter();
+        let statistic = |name, value| Statistic { analysis: "aerodrome", name, value };
         vec![
-            statistic("transactions", &self.transactions),
-            statistic("records", &self.records),
-            statistic("joins of clocks", &self.joins),
+            statistic("transactions", run.transactions),
+            statistic("records", run.records),
+            statistic("joins of clocks", run.joins),
         ]
     }
 }

@@ -49,13 +49,13 @@
 //! to their thread.
 
 use super::eraser::{Held, Knowledge};
+use super::global::{Alone, Global, Shared, Users};
 use super::{Analysis, Part, Statistic};
 use crate::event::{LockMode, RegionId};
 use crate::finding::{
     Doubt, Evidence, FindingKey, Findings, RawFinding, RawStep, Reduction, Refuted, Rule, Verdict,
 };
 use crate::lockset::Locksets;
-use std::cell::RefCell;
 
 /// Past which operations of other threads an operation can be moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,10 +130,23 @@ impl Thread {
         }
     }
 
-    fn move_blocks(&mut self, at: &RawStep, mover: Mover, findings: &mut Findings) {
+    /// True if there is a block that the operation would break.
+    #[inline]
+    fn would_break(&self, at: &RawStep, mover: Mover) -> bool {
+        self.refuted < self.committed
+            && effect(Phase::AfterCommit, mover) == Effect::Breaks
+            && !self.is_told_in_parts(at)
+    }
+
+    /// True for another part of an access that touches several cells and has committed the innermost block: it is one
+    /// operation.
+    fn is_told_in_parts(&self, at: &RawStep) -> bool {
         let innermost = self.blocks.last().and_then(|block| block.commit);
-        if innermost.is_some_and(|commit| commit.moment == at.moment) {
-            // Another part of an access that touches several cells: it is one operation.
+        innermost.is_some_and(|commit| commit.moment == at.moment)
+    }
+
+    fn move_blocks(&mut self, at: &RawStep, mover: Mover, findings: &mut Findings) {
+        if self.is_told_in_parts(at) {
             return;
         }
         if effect(Phase::AfterCommit, mover) == Effect::Breaks {
@@ -168,21 +181,40 @@ fn report(blocks: Vec<Refuted>, commit: RawStep, at: &RawStep, findings: &mut Fi
 
 /// The analysis.
 #[derive(Debug, Default)]
-pub struct Atomizer {
-    locksets: RefCell<Locksets>,
+pub struct Atomizer<U: Users = Alone> {
+    locksets: U::Global<Locksets>,
 }
 
-impl Atomizer {
-    /// An analysis that has seen nothing yet.
+impl Atomizer<Alone> {
+    /// An analysis that has seen nothing yet, for the offline driver.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-impl Analysis for Atomizer {
+impl Atomizer<Shared> {
+    /// An analysis that has seen nothing yet, for many threads at once.
+    pub fn shared() -> Self {
+        Self::default()
+    }
+}
+
+impl<U: Users> Analysis for Atomizer<U> {
     type Thread = Thread;
     type Cell = Knowledge;
     type Sync = ();
+
+    /// True if the access would break the reduction of an open block that is not refuted yet.
+    #[inline]
+    fn would_break(&self, at: &RawStep, thread: &Thread, cell: &Knowledge, part: Part) -> bool {
+        thread.would_break(at, Mover::Not)
+            && cell.would_be(at.moment.thread, part.kind, &thread.held, &self.locksets).is_racy()
+    }
+
+    #[inline]
+    fn would_break_waiting(&self, at: &RawStep, thread: &Thread) -> bool {
+        thread.would_break(at, Mover::Right)
+    }
 
     #[inline]
     fn access(
@@ -193,19 +225,19 @@ impl Analysis for Atomizer {
         part: Part,
         findings: &mut Findings,
     ) {
-        let protection = cell.learn(at.moment.thread, part.kind, &thread.held, &self.locksets);
+        let protection = cell.learn(at.moment.thread, part.kind, &mut thread.held, &self.locksets);
         if protection.is_racy() {
             thread.step(at, Mover::Not, findings);
         }
     }
 
     fn acquire(&self, at: &RawStep, thread: &mut Thread, (): &mut (), _: LockMode, findings: &mut Findings) {
-        thread.held.change(at.op, &mut self.locksets.borrow_mut());
+        thread.held.change(at.op, &self.locksets);
         thread.step(at, Mover::Right, findings);
     }
 
     fn release(&self, at: &RawStep, thread: &mut Thread, (): &mut (), _: LockMode, findings: &mut Findings) {
-        thread.held.change(at.op, &mut self.locksets.borrow_mut());
+        thread.held.change(at.op, &self.locksets);
         thread.step(at, Mover::Left, findings);
     }
 
@@ -240,7 +272,7 @@ impl Analysis for Atomizer {
         vec![Statistic {
             analysis: "atomizer",
             name: "nodes of locksets",
-            value: self.locksets.borrow().nodes() as u64,
+            value: self.locksets.enter().nodes() as u64,
         }]
     }
 }

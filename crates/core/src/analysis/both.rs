@@ -15,6 +15,7 @@ macro_rules! both {
 
 impl<A: Analysis, B: Analysis> Analysis for (A, B) {
     const WATCHES_MEMORY: bool = A::WATCHES_MEMORY || B::WATCHES_MEMORY;
+    const COUNTS_ACCESSES: bool = A::COUNTS_ACCESSES || B::COUNTS_ACCESSES;
 
     type Thread = (A::Thread, B::Thread);
     type Cell = (A::Cell, B::Cell);
@@ -24,6 +25,14 @@ impl<A: Analysis, B: Analysis> Analysis for (A, B) {
     fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
         self.0.nothing_to_do(at, &thread.0, &cell.0, part)
             && self.1.nothing_to_do(at, &thread.1, &cell.1, part)
+    }
+
+    fn would_break(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        self.0.would_break(at, &thread.0, &cell.0, part) || self.1.would_break(at, &thread.1, &cell.1, part)
+    }
+
+    fn would_break_waiting(&self, at: &RawStep, thread: &Self::Thread) -> bool {
+        self.0.would_break_waiting(at, &thread.0) || self.1.would_break_waiting(at, &thread.1)
     }
 
     #[inline]

@@ -10,6 +10,7 @@ pub struct Empty;
 
 impl Analysis for Empty {
     const WATCHES_MEMORY: bool = false;
+    const COUNTS_ACCESSES: bool = false;
 
     type Thread = ();
     type Cell = ();

@@ -35,9 +35,10 @@
 //! intersection, which is skipped if the candidates are what the thread holds or are gone. 64 bytes a location.
 //!
 //! **Who touches what.** Cells and threads belong to the driver and are handed in exclusively. The table of locksets is
-//! global to the analysis; it is entered when a thread takes or releases a lock, and when candidates change. Nothing
-//! is called back from it.
+//! global to the analysis; it is entered when a thread takes or releases a lock, or has to intersect candidates, in a way
+//! that it has not just done before. Nothing is called back from it. So with [`Shared`] many threads may call at once.
 
+use super::global::{Alone, Global, Shared, Users};
 use super::{Analysis, AtomicOperation, Part, Statistic};
 use crate::clock::Epoch;
 use crate::event::{AccessKind, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
@@ -45,28 +46,16 @@ use crate::finding::{
     Doubt, Evidence, FindingKey, Findings, Locking, Moment, RawFinding, RawStep, Rule, Verdict,
 };
 use crate::lockset::{LocksetId, Locksets};
-use std::cell::RefCell;
 
 /// The locks that a thread holds, and what they are good for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Held {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Locks {
     all: LocksetId,
     for_reads: LocksetId,
     for_writes: LocksetId,
 }
 
-impl Held {
-    /// The operation takes a lock, or releases one. Others change nothing.
-    pub fn change(&mut self, op: Op, locksets: &mut Locksets) {
-        self.all = match op {
-            Op::Acquire { lock, mode } => locksets.add(self.all, lock, mode),
-            Op::Release { lock, mode } => locksets.remove(self.all, lock, mode),
-            _ => return,
-        };
-        self.for_reads = locksets.for_reads(self.all);
-        self.for_writes = locksets.for_writes(self.all);
-    }
-
+impl Locks {
     /// The locks that protect an access.
     #[inline]
     fn protecting(&self, kind: AccessKind) -> LocksetId {
@@ -74,6 +63,81 @@ impl Held {
             AccessKind::Read => self.for_reads,
             AccessKind::Write => self.for_writes,
         }
+    }
+
+    fn after(self, op: Op, locksets: &mut Locksets) -> Self {
+        let all = match op {
+            Op::Acquire { lock, mode } => locksets.add(self.all, lock, mode),
+            Op::Release { lock, mode } => locksets.remove(self.all, lock, mode),
+            _ => return self,
+        };
+        Self { all, for_reads: locksets.for_reads(all), for_writes: locksets.for_writes(all) }
+    }
+}
+
+/// What is kept for a thread: its locks, and what the table of locksets lately said, so that it is not entered again and
+/// again for the same few locks.
+#[derive(Clone, Debug)]
+pub struct Held {
+    locks: Locks,
+    /// The locks before an operation, the operation, and the locks after it.
+    changes: [(Locks, Op, Locks); Held::CHANGES],
+    /// Two sets and what is in both.
+    common: [(LocksetId, LocksetId, LocksetId); Held::COMMON],
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self {
+            locks: Locks::default(),
+            changes: [(Locks::default(), Op::End, Locks::default()); Self::CHANGES],
+            common: [(LocksetId::ABSENT, LocksetId::ABSENT, LocksetId::ABSENT); Self::COMMON],
+        }
+    }
+}
+
+impl Held {
+    const CHANGES: usize = 8;
+    const COMMON: usize = 8;
+
+    /// The locks that are held.
+    #[inline]
+    pub fn locks(&self) -> Locks {
+        self.locks
+    }
+
+    /// The operation takes a lock, or releases one. Others change nothing.
+    pub fn change(&mut self, op: Op, locksets: &impl Global<Locksets>) {
+        let slot = match op {
+            Op::Acquire { lock, .. } => 2 * lock.index(),
+            Op::Release { lock, .. } => 2 * lock.index() + 1,
+            _ => return,
+        };
+        let known = &mut self.changes[slot % Self::CHANGES];
+        if (known.0, known.1) != (self.locks, op) {
+            *known = (self.locks, op, self.locks.after(op, &mut locksets.enter()));
+        }
+        self.locks = known.2;
+    }
+
+    /// What two sets have in common.
+    #[inline]
+    fn common(&self, a: LocksetId, b: LocksetId, locksets: &impl Global<Locksets>) -> LocksetId {
+        let known = &self.common[Self::common_slot(a, b)];
+        if (known.0, known.1) == (a, b) { known.2 } else { locksets.enter().intersection(a, b) }
+    }
+
+    /// The same; keeps it in mind.
+    #[inline]
+    fn learn_common(&mut self, a: LocksetId, b: LocksetId, locksets: &impl Global<Locksets>) -> LocksetId {
+        let common = self.common(a, b, locksets);
+        self.common[Self::common_slot(a, b)] = (a, b, common);
+        common
+    }
+
+    #[inline]
+    fn common_slot(a: LocksetId, b: LocksetId) -> usize {
+        (a.number() ^ b.number().rotate_left(1)) as usize % Self::COMMON
     }
 }
 
@@ -117,14 +181,14 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
-    /// What is known after an access, and what is thought of the access.
+    /// What is known after an access, and what is thought of the access. `common` gives the intersection of two sets.
     #[inline]
-    pub fn after(
+    fn judge(
         self,
         thread: ThreadId,
         kind: AccessKind,
-        held: &Held,
-        locksets: &RefCell<Locksets>,
+        locks: Locks,
+        common: impl FnOnce(LocksetId, LocksetId) -> LocksetId,
     ) -> (Self, Protection) {
         let candidates = match self.sharing {
             Sharing::Exclusive if self.owner == thread => return (self, Protection::Protected),
@@ -132,14 +196,14 @@ impl Knowledge {
                 let owned = Self { owner: thread, sharing: Sharing::Exclusive, ..self };
                 return (owned, Protection::Protected);
             }
-            Sharing::Exclusive => held.protecting(kind),
+            Sharing::Exclusive => locks.protecting(kind),
             Sharing::Shared | Sharing::SharedModified => {
-                let protecting = held.protecting(kind);
+                let protecting = locks.protecting(kind);
                 // The table need not be asked for the most common cases.
                 if self.candidates == protecting || self.candidates.is_empty() {
                     self.candidates
                 } else {
-                    locksets.borrow_mut().intersection(self.candidates, protecting)
+                    common(self.candidates, protecting)
                 }
             }
         };
@@ -159,16 +223,29 @@ impl Knowledge {
         (after, protection)
     }
 
+    /// What would be thought of an access.
+    #[inline]
+    pub fn would_be(
+        self,
+        thread: ThreadId,
+        kind: AccessKind,
+        held: &Held,
+        locksets: &impl Global<Locksets>,
+    ) -> Protection {
+        self.judge(thread, kind, held.locks, |a, b| held.common(a, b, locksets)).1
+    }
+
     /// Remembers an access, and tells what is thought of it.
     #[inline]
     pub fn learn(
         &mut self,
         thread: ThreadId,
         kind: AccessKind,
-        held: &Held,
-        locksets: &RefCell<Locksets>,
+        held: &mut Held,
+        locksets: &impl Global<Locksets>,
     ) -> Protection {
-        let (after, protection) = self.after(thread, kind, held, locksets);
+        let locks = held.locks;
+        let (after, protection) = self.judge(thread, kind, locks, |a, b| held.learn_common(a, b, locksets));
         *self = after;
         protection
     }
@@ -221,22 +298,31 @@ const _: () = assert!(size_of::<Cell>() <= 64);
 
 /// The analysis.
 #[derive(Debug, Default)]
-pub struct Eraser {
-    locksets: RefCell<Locksets>,
+pub struct Eraser<U: Users = Alone> {
+    locksets: U::Global<Locksets>,
 }
 
-impl Eraser {
-    /// An analysis that has seen nothing yet.
+impl Eraser<Alone> {
+    /// An analysis that has seen nothing yet, for the offline driver.
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+impl Eraser<Shared> {
+    /// An analysis that has seen nothing yet, for many threads at once.
+    pub fn shared() -> Self {
+        Self::default()
+    }
+}
+
+impl<U: Users> Eraser<U> {
     #[cold]
-    fn report(&self, at: &RawStep, earlier: &Access, held: &Held, part: Part, findings: &mut Findings) {
+    fn report(&self, at: &RawStep, earlier: &Access, held: Locks, part: Part, findings: &mut Findings) {
         let sites = vec![earlier.site, at.moment.site];
         let key = FindingKey::new(Rule::InconsistentLocking, Vec::new(), sites, at.op);
         findings.add(key, at.moment, || {
-            let locksets = self.locksets.borrow();
+            let locksets = self.locksets.enter();
             let op = Op::Access { kind: earlier.kind, size: part.size, addr: part.addr };
             RawFinding {
                 rule: Rule::InconsistentLocking,
@@ -254,7 +340,7 @@ impl Eraser {
     }
 }
 
-impl Analysis for Eraser {
+impl<U: Users> Analysis for Eraser<U> {
     type Thread = Held;
     type Cell = Cell;
     type Sync = ();
@@ -267,9 +353,9 @@ impl Analysis for Eraser {
             cell.other = cell.last;
         }
         cell.last =
-            Access { epoch: Epoch::new(id, position), site, stack, held: thread.all, kind: part.kind };
+            Access { epoch: Epoch::new(id, position), site, stack, held: thread.locks.all, kind: part.kind };
         if protection == Protection::Lost {
-            self.report(at, &cell.other, thread, part, findings);
+            self.report(at, &cell.other, thread.locks, part, findings);
         }
     }
 
@@ -278,11 +364,11 @@ impl Analysis for Eraser {
     }
 
     fn acquire(&self, at: &RawStep, thread: &mut Held, (): &mut (), _: LockMode, _: &mut Findings) {
-        thread.change(at.op, &mut self.locksets.borrow_mut());
+        thread.change(at.op, &self.locksets);
     }
 
     fn release(&self, at: &RawStep, thread: &mut Held, (): &mut (), _: LockMode, _: &mut Findings) {
-        thread.change(at.op, &mut self.locksets.borrow_mut());
+        thread.change(at.op, &self.locksets);
     }
 
     fn signal(&self, _: &RawStep, _: &mut Held, (): &mut (), _: &mut Findings) {}
@@ -296,7 +382,7 @@ impl Analysis for Eraser {
         vec![Statistic {
             analysis: "eraser",
             name: "nodes of locksets",
-            value: self.locksets.borrow().nodes() as u64,
+            value: self.locksets.enter().nodes() as u64,
         }]
     }
 }

@@ -5,14 +5,25 @@
 //! exclusively, with each operation. Offline the driver is [`crate::replay`]; online it is the runtime, with the cells
 //! in shadow memory. The text of the algorithm is the same in both. What is global to an algorithm sits in `&self`.
 //!
-//! Calls are dispatched statically: which analysis runs is chosen once per run.
+//! Calls are dispatched statically: which analysis runs is chosen once per run. A runtime that leaves the choice to its user
+//! runs [`any::Any`].
+//!
+//! **Many threads at once.** Each analysis comes in a form for one caller and in one for many ([`global`]). The latter are
+//! [`Online`]: a driver calls them from all threads of a program at the same time. It hands in the state of the calling
+//! thread, a cell or an object that nobody else has meanwhile (for a fork or a join the other thread's state as well), and
+//! the calling thread's own [`Findings`]. The order in which cells and objects are handed in is the order of the run.
+//! Positions then need not be dense, but grow within a thread, and can be compared between threads as far as reports are
+//! to be in order.
 
 pub mod aerodrome;
+pub mod any;
 pub mod atomizer;
 mod both;
 pub mod empty;
 pub mod eraser;
 pub mod fasttrack;
+pub mod global;
+pub mod maybe;
 pub mod tasks;
 pub mod velodrome;
 
@@ -61,6 +72,11 @@ pub trait Analysis {
     /// False if accesses need not be told, so that no cells are kept.
     const WATCHES_MEMORY: bool = true;
 
+    /// True if the positions of a thread's accesses must grow: two that have the same position are parts of one. An
+    /// analysis for which this is false needs growing positions only where a thread publishes something, so that the driver
+    /// may count synchronization alone.
+    const COUNTS_ACCESSES: bool = true;
+
     /// What is kept for each thread.
     type Thread: Default;
     /// What is kept for each stretch of memory whose bytes were always accessed together. The driver clones a cell
@@ -75,6 +91,21 @@ pub trait Analysis {
     #[inline]
     fn nothing_to_do(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
         let _ = (at, thread, cell, part);
+        false
+    }
+
+    /// True if an access, plain or atomic, would complete what looks like a violation of atomicity: a scheduler that wants
+    /// to see one lets other threads run first. Nothing is changed by asking. Only Atomizer has an opinion.
+    #[inline]
+    fn would_break(&self, at: &RawStep, thread: &Self::Thread, cell: &Self::Cell, part: Part) -> bool {
+        let _ = (at, thread, cell, part);
+        false
+    }
+
+    /// The same for an operation that waits for others: acquire, receive, join.
+    #[inline]
+    fn would_break_waiting(&self, at: &RawStep, thread: &Self::Thread) -> bool {
+        let _ = (at, thread);
         false
     }
 
@@ -200,3 +231,8 @@ pub trait Analysis {
         Vec::new()
     }
 }
+
+/// An analysis that many threads may call at once.
+pub trait Online: Analysis<Thread: Send, Cell: Send, Sync: Send> + Send + Sync {}
+
+impl<A: Analysis<Thread: Send, Cell: Send, Sync: Send> + Send + Sync> Online for A {}

@@ -124,8 +124,9 @@ impl<T: Default> Threads<T> {
 
 /// A lock: who holds it (threads, or tasks), and the analysis' part.
 #[derive(Debug)]
-pub(super) struct Lock<S, H> {
-    pub(super) sync: S,
+pub struct Lock<S, H> {
+    /// What the analysis keeps for it.
+    pub sync: S,
     used: bool,
     /// Who holds it exclusively, and how often.
     owner: Option<(H, u32)>,
@@ -141,21 +142,29 @@ impl<S: Default, H> Default for Lock<S, H> {
 
 impl<S, H: Copy + PartialEq> Lock<S, H> {
     /// Another one whose hold excludes an acquire.
-    pub(super) fn conflicting_holder(&self, by: H, mode: LockMode) -> Option<H> {
+    pub fn conflicting_holder(&self, by: H, mode: LockMode) -> Option<H> {
         let owner = self.owner.map(|(owner, _)| owner).filter(|owner| *owner != by);
         let sharer = || self.sharers.iter().map(|(sharer, _)| *sharer).find(|sharer| *sharer != by);
         owner.or_else(|| if mode == LockMode::Exclusive { sharer() } else { None })
     }
 
+    /// How it is held by someone; exclusively, if in both ways.
+    pub fn mode_of(&self, by: H) -> Option<LockMode> {
+        if self.owner.is_some_and(|(owner, _)| owner == by) {
+            return Some(LockMode::Exclusive);
+        }
+        self.sharers.iter().any(|(sharer, _)| *sharer == by).then_some(LockMode::Shared)
+    }
+
     /// Nobody holds the lock any more; gives who did.
-    pub(super) fn take_holders(&mut self) -> Vec<(H, LockMode)> {
+    pub fn take_holders(&mut self) -> Vec<(H, LockMode)> {
         let owner = self.owner.take().map(|(owner, _)| (owner, LockMode::Exclusive));
         let sharers = self.sharers.drain(..).map(|(sharer, _)| (sharer, LockMode::Shared));
         owner.into_iter().chain(sharers).collect()
     }
 
     /// True if the lock was not held by it in this mode before.
-    pub(super) fn acquire(&mut self, by: H, mode: LockMode) -> bool {
+    pub fn acquire(&mut self, by: H, mode: LockMode) -> bool {
         self.used = true;
         match mode {
             LockMode::Exclusive => {
@@ -177,7 +186,7 @@ impl<S, H: Copy + PartialEq> Lock<S, H> {
     }
 
     /// Some(true) if it holds the lock no longer in this mode, None if it never did.
-    pub(super) fn release(&mut self, by: H, mode: LockMode) -> Option<bool> {
+    pub fn release(&mut self, by: H, mode: LockMode) -> Option<bool> {
         match mode {
             LockMode::Exclusive => {
                 let (_, depth) = self.owner.as_mut().filter(|(owner, _)| *owner == by)?;
@@ -240,7 +249,7 @@ impl<S: Default, H> Locks<S, H> {
 /// A barrier: all arrivals of a generation come before all departures of the same generation. A thread may arrive for
 /// the next generation while others have not yet left this one.
 #[derive(Debug, Default)]
-pub(crate) struct Barrier<S> {
+pub struct Barrier<S> {
     /// The generations that somebody still has to leave, oldest first, and the one that is gathering.
     generations: Vec<Generation<S>>,
     first: u64,
@@ -258,7 +267,7 @@ struct Generation<S> {
 
 impl<S: Default> Barrier<S> {
     /// The object to signal; None if the thread is waiting here already.
-    pub(crate) fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub fn arrive(&mut self, thread: ThreadId) -> Option<&mut S> {
         if self.generations.last().is_none_or(|generation| generation.opened) {
             self.generations.push(Generation::default());
         }
@@ -273,7 +282,7 @@ impl<S: Default> Barrier<S> {
     }
 
     /// The object to receive from; None if the thread is not waiting here.
-    pub(crate) fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
+    pub fn leave(&mut self, thread: ThreadId) -> Option<&mut S> {
         let number = self.waiting.remove(&thread)?;
         let generation = self.generations.get_mut((number - self.first) as usize)?;
         generation.opened = true;
@@ -282,12 +291,12 @@ impl<S: Default> Barrier<S> {
     }
 
     /// Shows what is kept for each generation.
-    pub(crate) fn for_each(&mut self, visit: impl FnMut(&mut S)) {
+    pub fn for_each(&mut self, visit: impl FnMut(&mut S)) {
         self.generations.iter_mut().map(|generation| &mut generation.sync).for_each(visit);
     }
 
     /// Forgets the generations that all have left.
-    pub(crate) fn drop_finished(&mut self) {
+    pub fn drop_finished(&mut self) {
         while self.generations.first().is_some_and(|generation| generation.opened && generation.waiting == 0)
         {
             self.generations.remove(0);

@@ -10,7 +10,9 @@ mod tables;
 
 pub use crate::clock::MAX_THREADS;
 pub use error::{Loss, TraceError};
-pub use tables::{FileId, Location, Module, ModuleId, NameKind, Place, Site, Tables};
+pub use tables::{
+    FileId, Location, MemoryBlock, Module, ModuleId, NameKind, Place, Site, Tables, ThreadOrigin,
+};
 
 use crate::event::Event;
 use std::io;

@@ -1,6 +1,6 @@
 //! The names behind the ids of events.
 
-use crate::event::{Addr, FunctionId, RegionId, SiteId, ThreadId};
+use crate::event::{Addr, FunctionId, RegionId, SiteId, StackId, ThreadId};
 use std::collections::BTreeMap;
 
 /// A source file, as an index into the names of kind [`NameKind::File`].
@@ -117,6 +117,30 @@ pub struct Location {
     pub name: Box<str>,
 }
 
+/// A block of memory from the heap, and who asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryBlock {
+    /// Number of bytes.
+    pub size: u64,
+    /// The thread that allocated it.
+    pub thread: ThreadId,
+    /// Where.
+    pub site: SiteId,
+    /// Under which calls.
+    pub stack: StackId,
+}
+
+/// Who created a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadOrigin {
+    /// The thread that created it; none if that is not known.
+    pub parent: ThreadId,
+    /// Where.
+    pub site: SiteId,
+    /// Under which calls.
+    pub stack: StackId,
+}
+
 /// All names of a trace. Tables only grow while a trace is read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tables {
@@ -127,6 +151,13 @@ pub struct Tables {
     pub modules: Vec<Module>,
     /// The named memory, by first address.
     pub locations: BTreeMap<u64, Location>,
+    /// For each function, by id, a place inside of it, from which a name can be found. May be shorter than there are
+    /// functions, and a place may be missing.
+    pub functions: Vec<SiteId>,
+    /// Who created each thread, by id. May be shorter than there are threads. A recorded trace tells it by its events.
+    pub threads: Vec<ThreadOrigin>,
+    /// Blocks of the heap that findings speak of, by first address.
+    pub blocks: BTreeMap<u64, MemoryBlock>,
 }
 
 impl Tables {
@@ -185,5 +216,12 @@ impl Tables {
         let (base, location) = self.locations.range(..=addr.0).next_back()?;
         let offset = addr.0 - base;
         (offset < u64::from(location.size)).then_some((location, offset))
+    }
+
+    /// The heap block that holds an address, with the offset into it.
+    pub fn block(&self, addr: Addr) -> Option<(&MemoryBlock, u64)> {
+        let (base, block) = self.blocks.range(..=addr.0).next_back()?;
+        let offset = addr.0 - base;
+        (offset < block.size).then_some((block, offset))
     }
 }

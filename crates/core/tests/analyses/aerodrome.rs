@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 fn check(events: &[Event]) -> Result<(), TestCaseError> {
     let first = Serializability::new(events).first_violation();
-    let analysis = AeroDrome::default();
+    let analysis = AeroDrome::new();
     let mut replay = Replay::new(&analysis, ReplayOptions::default());
     for (index, event) in events.iter().enumerate() {
         replay.event(index as u64 + 1, event).expect("random runs are well-formed");

@@ -4,14 +4,14 @@
 
 use crate::support::races::Races;
 use crate::support::random::{Shape, build, choices, shapes_with_atomics};
-use keirin_core::analysis::fasttrack::{Cell, FastTrack, Sync, Thread};
+use keirin_core::analysis::fasttrack::{Cell, Compact, Exact, FastTrack, Remembered, Sync, Thread};
 use keirin_core::analysis::{Analysis, AtomicOperation, Part};
 use keirin_core::event::*;
 use keirin_core::finding::{Evidence, Findings, Race, RawFinding, RawStep, Verdict};
 use keirin_core::replay::{Replay, ReplayOptions};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn config() -> Config {
     let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(6_000);
@@ -26,10 +26,28 @@ fn findings<A: Analysis>(analysis: &A, events: &[Event]) -> Vec<RawFinding> {
     replay.finish().findings
 }
 
+/// The same, but the position is the thread's own time, which grows only after an operation that publishes.
+fn findings_of_sparse_times<A: Analysis>(analysis: &A, events: &[Event]) -> Vec<RawFinding> {
+    let mut times: BTreeMap<ThreadId, u64> = BTreeMap::new();
+    let mut replay = Replay::new(analysis, ReplayOptions::default());
+    for event in events {
+        let time = times.entry(event.thread).or_insert(1);
+        replay.event(*time, event).expect("random runs are well-formed");
+        *time += u64::from(match event.op {
+            Op::Release { .. } | Op::Fork { .. } => true,
+            Op::Notify { .. } | Op::HappensBefore { .. } | Op::BarrierArrive { .. } => true,
+            Op::Fence { order } => order.releases(),
+            Op::Atomic { kind, order, .. } => kind != AtomicKind::Load && order.releases(),
+            _ => false,
+        });
+    }
+    replay.finish().findings
+}
+
 /// Every report is a race and shows it exactly; the first race of the run, and of each byte, is reported.
 fn check(events: &[Event]) -> Result<(), TestCaseError> {
     let oracle = Races::new(events);
-    let findings = findings(&FastTrack, events);
+    let findings = findings(&FastTrack::exact(), events);
     let index = |finding: &RawFinding, step: usize| finding.steps[step].moment.position as usize - 1;
     prop_assert_eq!(findings.first().map(|finding| index(finding, 1)), oracle.first(), "first report");
 
@@ -65,7 +83,7 @@ fn access(kind: AccessKind, addr: u64, size: u32) -> Op {
 fn each_pair_of_sites_is_told_once_with_a_count() {
     let write = access(AccessKind::Write, 64, 8);
     let events: Vec<Event> = (0..10).map(|index| event(index % 2, index % 2, write)).collect();
-    let findings = findings(&FastTrack, &events);
+    let findings = findings(&FastTrack::exact(), &events);
     let told: Vec<_> =
         findings.iter().map(|finding| (finding.steps[0].moment.site.0, finding.count)).collect();
     assert_eq!(told, [(0, 5), (1, 4)]);
@@ -76,7 +94,7 @@ fn both_accesses_are_told_with_calls_and_bytes() {
     let call = |function| Op::Call { function: FunctionId(function) };
     let (copy, store) = (access(AccessKind::Read, 0x1003, 100), access(AccessKind::Write, 0x1010, 4));
     let events = [event(0, 1, call(1)), event(0, 2, copy), event(1, 3, call(2)), event(1, 4, store)];
-    let findings = findings(&FastTrack, &events);
+    let findings = findings(&FastTrack::exact(), &events);
     let [finding] = findings.as_slice() else { panic!("one race: {findings:?}") };
     let [earlier, later] = finding.steps.as_slice() else { panic!("two steps: {finding:?}") };
     assert_eq!((earlier.op, later.op), (copy, store));
@@ -118,7 +136,7 @@ proptest! {
     #[test]
     fn together_with_itself(shape in shapes_with_atomics(2..6), choices in choices(5..60)) {
         let events = build(shape, &choices);
-        prop_assert_eq!(findings(&(FastTrack, FastTrack), &events), findings(&FastTrack, &events));
+        prop_assert_eq!(findings(&(FastTrack::exact(), FastTrack::exact()), &events), findings(&FastTrack::exact(), &events));
     }
 
     #[test]
@@ -126,37 +144,75 @@ proptest! {
         shape in shapes_with_atomics(2..6),
         choices in choices(5..80),
     ) {
-        findings(&Watched, &build(shape, &choices));
+        let events = build(shape, &choices);
+        findings(&Watched(FastTrack::exact()), &events);
+        findings_of_sparse_times(&Watched(FastTrack::compact()), &events);
+    }
+
+    /// One word for each access, and times that grow only where something is published, make no difference.
+    #[test]
+    fn compact_accesses_tell_the_same_races(
+        shape in shapes_with_atomics(2..8),
+        choices in choices(5..100),
+    ) {
+        let events = build(shape, &choices);
+        let told = |findings: Vec<RawFinding>| -> Vec<_> {
+            let step = |step: &RawStep| (step.moment.thread, step.moment.site);
+            let steps = |finding: &RawFinding| finding.steps.iter().map(step).collect::<Vec<_>>();
+            findings.iter().map(|finding| (finding.rule, finding.count, steps(finding))).collect()
+        };
+        let exact = told(findings(&FastTrack::exact(), &events));
+        prop_assert_eq!(&told(findings_of_sparse_times(&FastTrack::exact(), &events)), &exact);
+        prop_assert_eq!(&told(findings_of_sparse_times(&FastTrack::compact(), &events)), &exact);
     }
 }
 
 /// FastTrack that asks the fast path but always takes the slow one, and compares.
-struct Watched;
+struct Watched<R: Remembered>(FastTrack<R>);
 
-impl Watched {
-    fn unchanged(before: &(Cell, Thread, usize), cell: &Cell, thread: &Thread, findings: &Findings) {
+/// What holds for each cell.
+trait Checked: Remembered {
+    fn check(cell: &Cell<Self>);
+}
+
+impl Checked for Exact {
+    fn check(_: &Cell<Self>) {}
+}
+
+impl Checked for Compact {
+    fn check(cell: &Cell<Self>) {
+        if let Some(words) = cell.plain() {
+            assert_eq!(&Cell::from_plain(words), cell);
+            assert_eq!(words == [0, 0], *cell == Cell::default());
+        }
+    }
+}
+
+impl<R: Checked> Watched<R> {
+    fn unchanged(before: &(Cell<R>, Thread, usize), cell: &Cell<R>, thread: &Thread, findings: &Findings) {
         let count = findings.list().iter().map(|finding| finding.count as usize).sum::<usize>();
         assert_eq!((&before.0, &before.1, before.2), (cell, thread, count));
     }
 }
 
-impl Analysis for Watched {
+impl<R: Checked> Analysis for Watched<R> {
     type Thread = Thread;
-    type Cell = Cell;
+    type Cell = Cell<R>;
     type Sync = Sync;
 
     fn access(
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         part: Part,
         findings: &mut Findings,
     ) {
         let count = findings.list().iter().map(|finding| finding.count as usize).sum();
         let before = (cell.clone(), thread.clone(), count);
-        let fast = FastTrack.nothing_to_do(at, thread, cell, part);
-        FastTrack.access(at, thread, cell, part, findings);
+        let fast = self.0.nothing_to_do(at, thread, cell, part);
+        self.0.access(at, thread, cell, part, findings);
+        R::check(cell);
         if fast {
             Self::unchanged(&before, cell, thread, findings);
         }
@@ -166,26 +222,26 @@ impl Analysis for Watched {
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         operation: AtomicOperation,
     ) {
-        FastTrack.before_atomic_parts(at, thread, cell, operation);
+        self.0.before_atomic_parts(at, thread, cell, operation);
     }
 
     fn atomic(
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         part: Part,
         operation: AtomicOperation,
         findings: &mut Findings,
     ) {
-        FastTrack.atomic(at, thread, cell, part, operation, findings);
+        self.0.atomic(at, thread, cell, part, operation, findings);
     }
 
     fn fence(&self, at: &RawStep, thread: &mut Thread, order: MemoryOrder, findings: &mut Findings) {
-        FastTrack.fence(at, thread, order, findings);
+        self.0.fence(at, thread, order, findings);
     }
 
     fn acquire(
@@ -196,7 +252,7 @@ impl Analysis for Watched {
         mode: LockMode,
         findings: &mut Findings,
     ) {
-        FastTrack.acquire(at, thread, lock, mode, findings);
+        self.0.acquire(at, thread, lock, mode, findings);
     }
 
     fn release(
@@ -207,23 +263,23 @@ impl Analysis for Watched {
         mode: LockMode,
         findings: &mut Findings,
     ) {
-        FastTrack.release(at, thread, lock, mode, findings);
+        self.0.release(at, thread, lock, mode, findings);
     }
 
     fn signal(&self, at: &RawStep, thread: &mut Thread, sync: &mut Sync, findings: &mut Findings) {
-        FastTrack.signal(at, thread, sync, findings);
+        self.0.signal(at, thread, sync, findings);
     }
 
     fn receive(&self, at: &RawStep, thread: &mut Thread, sync: &mut Sync, findings: &mut Findings) {
-        FastTrack.receive(at, thread, sync, findings);
+        self.0.receive(at, thread, sync, findings);
     }
 
     fn fork(&self, at: &RawStep, thread: &mut Thread, child: &mut Thread, findings: &mut Findings) {
-        FastTrack.fork(at, thread, child, findings);
+        self.0.fork(at, thread, child, findings);
     }
 
     fn join(&self, at: &RawStep, thread: &mut Thread, child: &mut Thread, findings: &mut Findings) {
-        FastTrack.join(at, thread, child, findings);
+        self.0.join(at, thread, child, findings);
     }
 
     fn begin(&self, _: &RawStep, _: &mut Thread, _: RegionId, _: &mut Findings) {}

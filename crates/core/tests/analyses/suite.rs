@@ -123,7 +123,7 @@ fn velodrome_says_what_each_trace_expects() {
 #[test]
 fn aerodrome_has_velodromes_verdict() {
     for case in cases() {
-        let analysis = AeroDrome::default();
+        let analysis = AeroDrome::new();
         replay(&mut text(&case), &analysis, ReplayOptions::default(), |_| {}).expect("a well-formed trace");
         let expected = expected(&case, "velodrome") != "none";
         assert_eq!(analysis.violation().is_some(), expected, "{}", case.name);
@@ -150,7 +150,7 @@ fn atomizer_says_what_each_trace_expects() {
 fn fasttrack_and_the_definition_of_a_race_say_what_each_trace_expects() {
     for case in cases() {
         let expected = expected(&case, "fasttrack");
-        assert_eq!(first_finding(&mut text(&case), &FastTrack), expected, "{}", case.name);
+        assert_eq!(first_finding(&mut text(&case), &FastTrack::exact()), expected, "{}", case.name);
         let (lines, events): (Vec<u64>, Vec<Event>) = events(&mut text(&case)).into_iter().unzip();
         let found = match Races::new(&events).first() {
             Some(index) => format!("line {}", lines[index]),

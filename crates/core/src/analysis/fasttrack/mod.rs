@@ -40,7 +40,9 @@
 //!
 //! **Deviations.**
 //! - A thread's time is the position of the operation in the trace, not a count of releases: both accesses of a race can be
-//!   shown exactly. Two operations of a thread are in one epoch if it published nothing between them.
+//!   shown exactly. Two operations of a thread are in one epoch if it published nothing between them. A driver that does
+//!   not number all operations may give several the same time, as long as a thread's time grows after each operation
+//!   that publishes: release, signal, fork, release fence, and an atomic operation that writes and releases.
 //! - A read in the epoch of the thread's own last write is not remembered: who races with one races with the other.
 //! - Concurrent reads are kept as a list of those that are not superseded, not as a clock for all threads, so that
 //!   threads that come and go leave nothing behind. The latest one stays in the cell.
@@ -52,29 +54,48 @@
 //!
 //! **Cost.** One comparison for a repeated access; constant time for nearly all others; time in the number of threads for
 //! synchronization that brings news, and for the first read of a thread among concurrent ones. 64 bytes for each cell,
-//! 24 for each further concurrent read, 8 for each thread in each lock, thread and published atomic.
+//! 24 for each further concurrent read, 8 for each thread in each lock, thread and published atomic. With [`Compact`], which
+//! forgets calls and sizes, a cell has 32 bytes, of which nearly always only 16 are used ([`Cell::plain`]), and a further
+//! read 8.
 //!
 //! **Who touches what.** All state belongs to the driver and is handed in exclusively; nothing is global.
 //! [`Analysis::nothing_to_do`] looks at three words of the cell and one of the thread.
 
+mod remembered;
 mod state;
 
+pub use remembered::{Compact, Exact, Remembered};
 pub use state::{Cell, Sync, Thread};
 
 use super::{Analysis, AtomicOperation, Part};
 use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
 use crate::finding::{Evidence, FindingKey, Findings, Race, RawFinding, RawStep, Rule, Verdict};
-use state::{Access, AtomicAccess, Dated, accessed, now};
+use state::{AtomicAccess, Dated, now};
+use std::marker::PhantomData;
 
-/// The analysis.
+/// The analysis. `R` is how plain accesses are remembered.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct FastTrack;
+pub struct FastTrack<R: Remembered = Exact>(PhantomData<R>);
 
-impl Cell {
+impl FastTrack<Exact> {
+    /// With all that there is to know about each access.
+    pub const fn exact() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl FastTrack<Compact> {
+    /// With one word for each access.
+    pub const fn compact() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<R: Remembered> Cell<R> {
     /// Tells the races of an access with plain writes.
     #[inline]
     fn check_write(&self, at: &RawStep, thread: &Thread, byte: Addr, findings: &mut Findings) {
-        if !thread.knows(at.moment.thread, self.write.epoch) {
+        if !thread.knows(at.moment.thread, self.write.epoch()) {
             report(at, self.write.step(AccessKind::Write, byte), findings);
         }
     }
@@ -82,14 +103,14 @@ impl Cell {
     /// Tells the races of an access with plain reads.
     #[inline]
     fn check_reads(&self, at: &RawStep, thread: &Thread, byte: Addr, findings: &mut Findings) {
-        if !thread.knows(at.moment.thread, self.read.epoch) {
+        if !thread.knows(at.moment.thread, self.read.epoch()) {
             report(at, self.read.step(AccessKind::Read, byte), findings);
         }
         if let Some(reads) = &self.reads {
             // The reader in the cell itself may be in the list with an earlier read.
-            let last = self.read.epoch.thread();
-            for read in reads.iter().filter(|read| read.epoch.thread() != last) {
-                if !thread.knows(at.moment.thread, read.epoch) {
+            let last = self.read.epoch().thread();
+            for read in reads.iter().filter(|read| read.epoch().thread() != last) {
+                if !thread.knows(at.moment.thread, read.epoch()) {
                     report(at, read.step(AccessKind::Read, byte), findings);
                 }
             }
@@ -111,17 +132,22 @@ impl Cell {
     /// Remembers a plain read that is not in the current epoch of the last one or of the last write.
     #[inline]
     fn remember_read(&mut self, at: &RawStep, thread: &Thread) {
-        if !thread.knows(at.moment.thread, self.read.epoch) {
+        if !thread.knows(at.moment.thread, self.read.epoch()) {
             let superseded = |epoch| thread.knows(at.moment.thread, epoch);
             self.reads.get_or_insert_default().insert(self.read, superseded);
         }
-        self.read = Access::new(at);
+        self.read = R::new(at);
     }
 }
 
 /// The part of an atomic operation that reads.
-fn take_over(at: &RawStep, thread: &mut Thread, cell: &Cell, operation: AtomicOperation) {
-    let Some(atomics) = &cell.atomics else { return };
+fn take_over(
+    at: &RawStep,
+    thread: &mut Thread,
+    atomics: Option<&state::Atomics>,
+    operation: AtomicOperation,
+) {
+    let Some(atomics) = atomics else { return };
     match operation.kind {
         AtomicKind::Store => {}
         _ if operation.order.acquires() => thread.take(at.moment.thread, &atomics.published),
@@ -146,18 +172,43 @@ fn publish(at: &RawStep, thread: &mut Thread, published: &mut state::Published, 
     }
 }
 
-impl Analysis for FastTrack {
+impl FastTrack<Compact> {
+    /// The commonest accesses, without a cell: what [`Analysis::access`] makes of a cell that holds nothing but a write and a
+    /// read, if no race comes of it and nothing more has to be remembered. None: the cell must be made. `new` is the access
+    /// as it would be remembered. Two accesses of a thread count as of one epoch if they are at the same position, as they
+    /// are if the driver counts what a thread publishes.
+    #[inline(always)]
+    pub fn shortcut(
+        thread: &Thread,
+        new: Compact,
+        kind: AccessKind,
+        cell: [Compact; 2],
+    ) -> Option<[Compact; 2]> {
+        let [write, read] = cell;
+        match kind {
+            AccessKind::Read if write.is_at_once_with(new) | read.is_at_once_with(new) => Some(cell),
+            _ if !(thread.knows_compact(new, write) && thread.knows_compact(new, read)) => None,
+            AccessKind::Read => Some([write, new]),
+            AccessKind::Write if write.is_at_once_with(new) => Some([write, Compact::default()]),
+            AccessKind::Write => Some([new, Compact::default()]),
+        }
+    }
+}
+
+impl<R: Remembered> Analysis for FastTrack<R> {
+    const COUNTS_ACCESSES: bool = false;
+
     type Thread = Thread;
-    type Cell = Cell;
+    type Cell = Cell<R>;
     type Sync = Sync;
 
     #[inline]
-    fn nothing_to_do(&self, at: &RawStep, thread: &Thread, cell: &Cell, part: Part) -> bool {
+    fn nothing_to_do(&self, at: &RawStep, thread: &Thread, cell: &Cell<R>, part: Part) -> bool {
         let now = now(at);
-        let wrote = thread.is_current(now, cell.write.epoch);
+        let wrote = thread.is_current(now, cell.write.epoch());
         let again = match part.kind {
-            AccessKind::Read => wrote | thread.is_current(now, cell.read.epoch),
-            AccessKind::Write => wrote & cell.read.epoch.is_never(),
+            AccessKind::Read => wrote | thread.is_current(now, cell.read.epoch()),
+            AccessKind::Write => wrote & cell.read.epoch().is_never(),
         };
         again & cell.atomics.is_none()
     }
@@ -167,7 +218,7 @@ impl Analysis for FastTrack {
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         part: Part,
         findings: &mut Findings,
     ) {
@@ -175,10 +226,10 @@ impl Analysis for FastTrack {
             cell.check_atomics(at, thread, part.kind, findings);
         }
         let now = now(at);
-        let wrote = thread.is_current(now, cell.write.epoch);
+        let wrote = thread.is_current(now, cell.write.epoch());
         match part.kind {
             AccessKind::Read => {
-                if !wrote && !thread.is_current(now, cell.read.epoch) {
+                if !wrote && !thread.is_current(now, cell.read.epoch()) {
                     cell.check_write(at, thread, part.addr, findings);
                     cell.remember_read(at, thread);
                 }
@@ -189,9 +240,9 @@ impl Analysis for FastTrack {
                 }
                 cell.check_reads(at, thread, part.addr, findings);
                 if !wrote {
-                    cell.write = Access::new(at);
+                    cell.write = R::new(at);
                 }
-                cell.read = Access::default();
+                cell.read = R::default();
                 cell.reads = None;
                 cell.atomics = None;
             }
@@ -202,23 +253,23 @@ impl Analysis for FastTrack {
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         operation: AtomicOperation,
     ) {
         // What the operation takes over from one byte comes before what it does to the others.
-        take_over(at, thread, cell, operation);
+        take_over(at, thread, cell.atomics.as_deref(), operation);
     }
 
     fn atomic(
         &self,
         at: &RawStep,
         thread: &mut Thread,
-        cell: &mut Cell,
+        cell: &mut Cell<R>,
         part: Part,
         operation: AtomicOperation,
         findings: &mut Findings,
     ) {
-        take_over(at, thread, cell, operation);
+        take_over(at, thread, cell.atomics.as_deref(), operation);
         cell.check_write(at, thread, part.addr, findings);
         if part.kind == AccessKind::Write {
             cell.check_reads(at, thread, part.addr, findings);
@@ -307,17 +358,8 @@ fn report(at: &RawStep, earlier: RawStep, findings: &mut Findings) {
         rule: Rule::DataRace,
         verdict: Verdict::Observed,
         steps: vec![earlier, *at],
-        evidence: Evidence::Race(overlap(earlier, *at)),
+        evidence: Evidence::Race(Race::between(earlier.op, at.op)),
         lineage: None,
         count: 1,
     });
-}
-
-/// The bytes that two accesses share.
-fn overlap(earlier: RawStep, later: RawStep) -> Race {
-    let ((first, size), (other_first, other_size)) = (accessed(earlier.op), accessed(later.op));
-    let last = |addr: Addr, size: u32| addr.0.saturating_add(u64::from(size.max(1)) - 1);
-    let addr = first.max(other_first);
-    let end = last(first, size).min(last(other_first, other_size));
-    Race { addr, size: u32::try_from(end.saturating_sub(addr.0) + 1).unwrap_or(u32::MAX) }
 }

@@ -1,7 +1,8 @@
 //! What FastTrack keeps for threads, memory and locks.
 
+use super::remembered::{Compact, Exact, Remembered};
 use crate::clock::{Epoch, VectorClock};
-use crate::event::{AccessKind, Addr, Op, SiteId, StackId, ThreadId};
+use crate::event::{Op, SiteId, StackId, ThreadId};
 use crate::finding::{Moment, RawStep};
 
 /// Something that a thread did at a time.
@@ -9,37 +10,10 @@ pub(super) trait Dated: Copy {
     fn epoch(&self) -> Epoch;
 }
 
-/// A plain access. Whether it reads or writes is known from where it is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Access {
-    pub(super) epoch: Epoch,
-    site: SiteId,
-    stack: StackId,
-    /// The low half of the address of the first byte. The other half follows from any byte of the access.
-    address: u32,
-    size: u32,
-}
-
-impl Access {
+impl<R: Remembered> Dated for R {
     #[inline]
-    pub(super) fn new(at: &RawStep) -> Self {
-        let (addr, size) = accessed(at.op);
-        let Moment { site, stack, .. } = at.moment;
-        Self { epoch: now(at), site, stack, address: addr.0 as u32, size }
-    }
-
-    /// The access again, from one of its bytes.
-    pub(super) fn step(&self, kind: AccessKind, byte: Addr) -> RawStep {
-        let inside = (byte.0 as u32).wrapping_sub(self.address);
-        let addr = Addr(byte.0.wrapping_sub(u64::from(inside)));
-        let op = Op::Access { kind, size: self.size, addr };
-        RawStep { moment: moment(self.epoch, self.site, self.stack), op }
-    }
-}
-
-impl Dated for Access {
     fn epoch(&self) -> Epoch {
-        self.epoch
+        Remembered::epoch(self)
     }
 }
 
@@ -73,16 +47,6 @@ impl Dated for AtomicAccess {
 #[inline]
 pub(super) fn now(at: &RawStep) -> Epoch {
     Epoch::new(at.moment.thread, at.moment.position)
-}
-
-/// The bytes of an access of either kind.
-#[inline]
-pub(super) fn accessed(op: Op) -> (Addr, u32) {
-    match op {
-        Op::Access { size, addr, .. } => (addr, size),
-        Op::Atomic { size, addr, .. } => (addr, u32::from(size)),
-        _ => (Addr(0), 0),
-    }
 }
 
 fn moment(epoch: Epoch, site: SiteId, stack: StackId) -> Moment {
@@ -195,11 +159,17 @@ impl Thread {
         now.is_same_thread_within(epoch, self.published)
     }
 
-    /// True if an operation comes before what the thread does now.
+    /// True if an operation comes before what the thread, which is `me`, does now.
     #[inline]
-    pub(super) fn knows(&self, me: ThreadId, epoch: Epoch) -> bool {
+    pub fn knows(&self, me: ThreadId, epoch: Epoch) -> bool {
         // Without a branch: whose the last access was is hard to predict.
         (epoch.thread() == me) | self.clock.includes(epoch)
+    }
+
+    /// The same for the access that happens and an earlier one.
+    #[inline(always)]
+    pub(super) fn knows_compact(&self, now: Compact, earlier: Compact) -> bool {
+        earlier.is_of_same_thread(now) || earlier.time() <= self.clock.get(earlier.thread())
     }
 
     /// What is done from now on is unknown to those who take over the clock that is given away now.
@@ -252,21 +222,38 @@ impl Thread {
 }
 
 /// What is kept for a piece of memory.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Cell {
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Cell<R: Remembered = Exact> {
     /// The last plain write.
-    pub(super) write: Access,
+    pub(super) write: R,
     /// The last plain read since, unless it is the writer's own in the same epoch.
-    pub(super) read: Access,
+    pub(super) read: R,
     /// Further plain reads, by other threads, if reads were not ordered.
     #[allow(clippy::box_collection)] // a vector of its own would be two words more
-    pub(super) reads: Option<Box<PerThread<Access>>>,
+    pub(super) reads: Option<Box<PerThread<R>>>,
     /// Atomic operations since the last plain write.
     pub(super) atomics: Option<Box<Atomics>>,
 }
 
-// One line of the cache.
-const _: () = assert!(size_of::<Cell>() == 64);
+// One line of the cache; for the runtime, half of one.
+const _: () = assert!(size_of::<Cell>() == 64 && size_of::<Cell<Compact>>() == 32);
+
+impl Cell<Compact> {
+    /// The last write and the last read since, as [`Compact::bits`] has them, if they are all that the cell knows: no
+    /// further reads, no atomic operations. Then the driver need not keep more than these two words.
+    #[inline]
+    pub fn plain(&self) -> Option<[u64; 2]> {
+        let plain = self.reads.is_none() & self.atomics.is_none();
+        plain.then_some([self.write.bits(), self.read.bits()])
+    }
+
+    /// The cell of two words that [`Cell::plain`] gave. Two zeros are a cell that was never touched.
+    #[inline]
+    pub fn from_plain([write, read]: [u64; 2]) -> Self {
+        let (write, read) = (Compact::from_bits(write), Compact::from_bits(read));
+        Self { write, read, reads: None, atomics: None }
+    }
+}
 
 /// What is kept for a piece of memory that is used by atomic operations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -290,8 +277,9 @@ pub struct Sync {
 mod tests {
     use super::*;
 
-    fn read(thread: u32, position: u64) -> Access {
-        Access { epoch: Epoch::new(ThreadId(thread), position), ..Access::default() }
+    fn read(thread: u32, position: u64) -> Exact {
+        let moment = Moment { position, thread: ThreadId(thread), ..Moment::default() };
+        Exact::new(&RawStep { moment, op: Op::End })
     }
 
     #[test]
@@ -305,16 +293,5 @@ mod tests {
         reads.insert(read(5, 1001), |_| false);
         reads.insert(read(999, 1002), |_| false);
         assert_eq!(reads.0, [read(5, 1001), read(999, 1002)]);
-    }
-
-    #[test]
-    fn an_access_is_told_again_from_any_of_its_bytes() {
-        let first = Addr(0x7fff_ffff_fffa);
-        for (addr, size, byte) in [(first, 100, first.0 + 99), (first, 100, first.0), (Addr(0), 1, 0)] {
-            let op = Op::Access { kind: AccessKind::Write, size, addr };
-            let moment = Moment { position: 3, thread: ThreadId(2), site: SiteId(1), stack: StackId(7) };
-            let at = RawStep { moment, op };
-            assert_eq!(Access::new(&at).step(AccessKind::Write, Addr(byte)), at);
-        }
     }
 }

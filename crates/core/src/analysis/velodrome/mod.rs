@@ -36,12 +36,15 @@
 //! **Misses.** Violations of other schedules of the same run.
 //!
 //! **Who touches what.** Cells and locks belong to the driver and are handed in exclusively. The order is global to
-//! the analysis; it is entered only for an operation that has a predecessor in another thread, and at the two ends of
-//! a region. Nothing is called back from it.
+//! the analysis; it is entered only for an operation that has a predecessor in another thread which is not yet known to
+//! come before, and at the two ends of a region. An operation that enters it stays inside until all its predecessors are
+//! told. Nothing is called back from it. So with [`Shared`] many threads may call at once, each with its own state and with a
+//! cell or an object that nobody else has at this time.
 
 pub mod graph;
 pub mod reach;
 
+use super::global::{Alone, Global, Shared, Users};
 use super::{Analysis, Part, Statistic};
 use crate::clock::Epoch;
 use crate::event::{AccessKind, LockMode, Op, RegionId, SiteId, StackId, ThreadId};
@@ -49,7 +52,7 @@ use crate::finding::{
     Cycle, Evidence, FindingKey, Findings, Moment, RawEdge, RawFinding, RawStep, RawTransaction, Refuted,
     Rule, Verdict,
 };
-use std::cell::RefCell;
+use std::fmt::Debug;
 
 /// Where an operation comes from: all that a report needs to show it later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -104,7 +107,7 @@ pub struct Closed {
 }
 
 /// How the order of transactions is kept, and how it is noticed that it has a cycle.
-pub trait Order: Default {
+pub trait Order: Debug + Default {
     /// What is remembered of an operation.
     type Step: Copy + Default;
 
@@ -142,8 +145,8 @@ pub trait Order: Default {
 
 /// The analysis.
 #[derive(Debug, Default)]
-pub struct Velodrome<O: Order = reach::Reach> {
-    order: RefCell<O>,
+pub struct Velodrome<O: Order = reach::Reach, U: Users = Alone> {
+    order: U::Global<O>,
 }
 
 /// What is kept for a thread.
@@ -157,29 +160,25 @@ pub struct Thread<S> {
     seen: Seen,
 }
 
-/// The predecessors that a thread has lately been ordered after, to skip them when they come again: an order that is
-/// known already cannot close a cycle now.
+/// The predecessors that a thread has lately been ordered after, or that can no longer be on a cycle, to skip them when they
+/// come again: an order that is known already cannot close a cycle now. What holds for an operation in one of these ways
+/// holds for all earlier ones of its thread, and from then on.
 #[derive(Debug, Default)]
 struct Seen([Epoch; Seen::SLOTS]);
 
 impl Seen {
     const SLOTS: usize = 16;
 
-    /// True if the thread is known to be ordered after the epoch.
+    /// True if the epoch, or a later one of the same thread, was noted.
     #[inline]
     fn covers(&self, epoch: Epoch) -> bool {
         let slot = self.0[epoch.thread().index() % Self::SLOTS];
         slot.thread() == epoch.thread() && slot.time() >= epoch.time()
     }
 
-    /// True if the epoch, or a later one of the same thread, was here before. It is from now on.
     #[inline]
-    fn check(&mut self, epoch: Epoch) -> bool {
-        let known = self.covers(epoch);
-        if !known {
-            self.0[epoch.thread().index() % Self::SLOTS] = epoch;
-        }
-        known
+    fn note(&mut self, epoch: Epoch) {
+        self.0[epoch.thread().index() % Self::SLOTS] = epoch;
     }
 }
 
@@ -196,15 +195,14 @@ impl<S: Copy + Default> PerThread<S> {
     /// Remembers an operation in place of an earlier one of the same thread, one that can no longer matter, or one that
     /// it comes after: whatever must follow that one follows this one.
     #[inline]
-    fn insert<O: Order<Step = S>>(&mut self, step: S, seen: &Seen, order: &RefCell<O>) {
-        let order = order.borrow();
+    fn insert<O: Order<Step = S>>(&mut self, step: S, seen: &Seen, order: &impl Global<O>) {
         let thread = O::origin(&step).thread();
         let replaces = |other: &S| {
             let epoch = O::origin(other).epoch;
             epoch.is_never()
                 || epoch.thread() == thread
-                || !order.is_live(other)
                 || (O::LOCAL && seen.covers(epoch))
+                || !order.enter().is_live(other)
         };
         if self.more.is_none() && replaces(&self.one) {
             self.one = step;
@@ -254,46 +252,42 @@ pub struct Sync<S> {
     shared: PerThread<S>,
 }
 
-/// Collects the predecessors of one operation; enters the order only if there is one in another thread.
-struct Operation<'a, O: Order> {
-    velodrome: &'a Velodrome<O>,
+/// Collects the predecessors of one operation; enters the order only if there is one in another thread that matters, and
+/// stays inside until the end of the operation.
+struct Operation<'a, O: Order, U: Users> {
+    velodrome: &'a Velodrome<O, U>,
     at: &'a RawStep,
     origin: Origin,
     inside: bool,
-    entered: bool,
+    entered: Option<<U::Global<O> as Global<O>>::Entered<'a>>,
 }
 
-impl<'a, O: Order> Operation<'a, O> {
+impl<'a, O: Order, U: Users> Operation<'a, O, U> {
     #[inline]
-    fn new(velodrome: &'a Velodrome<O>, at: &'a RawStep, thread: &mut Thread<O::Step>) -> Self {
+    fn new(velodrome: &'a Velodrome<O, U>, at: &'a RawStep, thread: &mut Thread<O::Step>) -> Self {
         Self::of_part(velodrome, at, thread, true)
     }
 
     /// An operation that is the `whole` of what happens at this moment, or a part of it.
     #[inline]
     fn of_part(
-        velodrome: &'a Velodrome<O>,
+        velodrome: &'a Velodrome<O, U>,
         at: &'a RawStep,
         thread: &mut Thread<O::Step>,
         whole: bool,
     ) -> Self {
         let origin = velodrome.origin(at, thread);
         let inside = !thread.blocks.is_empty() || !whole;
-        let mut operation = Self { velodrome, at, origin, inside, entered: false };
+        let mut operation = Self { velodrome, at, origin, inside, entered: None };
         if !O::LOCAL {
-            operation.enter();
+            let mut order = velodrome.order.enter();
+            order.start(origin, at.op, inside);
+            operation.entered = Some(order);
         }
         if let Some(fork) = thread.fork.take() {
             operation.after(thread, &fork, Op::Fork { child: at.moment.thread });
         }
         operation
-    }
-
-    fn enter(&mut self) {
-        if !self.entered {
-            self.velodrome.order.borrow_mut().start(self.origin, self.at.op, self.inside);
-            self.entered = true;
-        }
     }
 
     #[inline]
@@ -302,35 +296,61 @@ impl<'a, O: Order> Operation<'a, O> {
         if epoch.is_never() || epoch.thread() == self.at.moment.thread {
             return;
         }
-        if !self.velodrome.order.borrow().is_live(step) || (O::LOCAL && thread.seen.check(epoch)) {
-            return;
+        if O::LOCAL {
+            if thread.seen.covers(epoch) {
+                return;
+            }
+            thread.seen.note(epoch);
         }
-        self.enter();
-        self.velodrome.order.borrow_mut().predecessor(step, op);
+        let order = match &mut self.entered {
+            Some(order) => order,
+            None => {
+                let mut order = self.velodrome.order.enter();
+                if !order.is_live(step) {
+                    return;
+                }
+                order.start(self.origin, self.at.op, self.inside);
+                self.entered.insert(order)
+            }
+        };
+        if order.is_live(step) {
+            order.predecessor(step, op);
+        }
     }
 
     #[inline]
     fn commit(self, thread: &mut Thread<O::Step>, findings: &mut Findings) -> O::Step {
-        let step = if self.entered {
-            let (step, closed) = self.velodrome.order.borrow_mut().commit();
-            if let Some(closed) = closed {
-                report(closed, &thread.blocks, findings);
+        let step = match self.entered {
+            Some(mut order) => {
+                let (step, closed) = order.commit();
+                drop(order);
+                if let Some(closed) = closed {
+                    report(closed, &thread.blocks, findings);
+                }
+                step
             }
-            step
-        } else {
-            O::local_step(self.origin)
+            None => O::local_step(self.origin),
         };
         thread.last = step;
         step
     }
 }
 
-impl<O: Order> Velodrome<O> {
-    /// An analysis with a given order.
+impl<O: Order> Velodrome<O, Alone> {
+    /// An analysis with a given order, for the offline driver.
     pub fn new(order: O) -> Self {
-        Self { order: RefCell::new(order) }
+        Self { order: Global::new(order) }
     }
+}
 
+impl<O: Order> Velodrome<O, Shared> {
+    /// An analysis with a given order, for many threads at once.
+    pub fn shared(order: O) -> Self {
+        Self { order: Global::new(order) }
+    }
+}
+
+impl<O: Order, U: Users> Velodrome<O, U> {
     #[inline]
     fn origin(&self, at: &RawStep, thread: &Thread<O::Step>) -> Origin {
         let Moment { position, thread: id, site, stack } = at.moment;
@@ -353,7 +373,7 @@ fn access_op(kind: AccessKind, part: Part) -> Op {
     Op::Access { kind, size: part.size, addr: part.addr }
 }
 
-impl<O: Order> Analysis for Velodrome<O> {
+impl<O: Order, U: Users> Analysis for Velodrome<O, U> {
     type Thread = Thread<O::Step>;
     type Cell = Cell<O::Step>;
     type Sync = Sync<O::Step>;
@@ -473,7 +493,7 @@ impl<O: Order> Analysis for Velodrome<O> {
     }
 
     fn begin(&self, at: &RawStep, thread: &mut Self::Thread, region: RegionId, findings: &mut Findings) {
-        self.order.borrow_mut().begin(at.moment.thread, at.moment.position, thread.blocks.len());
+        self.order.enter().begin(at.moment.thread, at.moment.position, thread.blocks.len());
         thread.blocks.push(Refuted { region, begin: at.moment });
         self.publish(at, thread, findings);
     }
@@ -481,11 +501,11 @@ impl<O: Order> Analysis for Velodrome<O> {
     fn end(&self, at: &RawStep, thread: &mut Self::Thread, _findings: &mut Findings) {
         let origin = self.origin(at, thread);
         thread.blocks.pop();
-        thread.last = self.order.borrow_mut().end(at.moment.thread, origin, thread.blocks.len());
+        thread.last = self.order.enter().end(at.moment.thread, origin, thread.blocks.len());
     }
 
     fn statistics(&self) -> Vec<Statistic> {
-        self.order.borrow().statistics()
+        self.order.enter().statistics()
     }
 }
 

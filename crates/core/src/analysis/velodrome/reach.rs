@@ -164,10 +164,17 @@ impl Reach {
         &mut self.lanes[thread.index()]
     }
 
+    /// Where the transaction of the started operation begins. (The operation itself may tell it too late, if positions
+    /// are far apart.)
+    fn target_begin(&self) -> u64 {
+        let begin = self.lanes.get(self.target.thread().index()).and_then(|lane| lane.blocks.first());
+        begin.copied().unwrap_or_else(|| self.target.position())
+    }
+
     /// The open transaction of `by` reaches the started operation.
     fn reach(&mut self, by: ThreadId, root: Option<u64>, hop: Hop) {
         let thread = self.target.thread();
-        let from = self.target.transaction_begin();
+        let from = self.target_begin();
         if self.lane(thread).entry(by).is_none() {
             self.insert(thread, by, Way { from, hop });
             // What comes after this transaction comes after `by`, too.
@@ -226,7 +233,7 @@ impl Reach {
             target: self.target,
             target_op: self.target_op,
         }];
-        let begin = self.target.transaction_begin();
+        let begin = self.target_begin();
         let mut current = closing.source;
         while current.thread() != thread || current.position() < begin {
             let Some(entry) = self.lanes[current.thread().index()].entry(thread) else { break };

@@ -82,6 +82,16 @@ pub(super) fn decode_events(header: &BlockHeader, padded: &[u8], decoded: &mut D
     (cursor.left() == Some(0) && ends == header.thread_ends).then_some(())
 }
 
+/// What [`super::encode::encode_op`] wrote.
+pub(crate) fn decode_single_op(cursor: &mut Cursor<'_>) -> Option<Op> {
+    let code = cursor.byte()?;
+    if code >= code::READ_SIZED {
+        return decode_op(code, cursor, &mut Prediction::new());
+    }
+    let kind = if code < code::WRITE { AccessKind::Read } else { AccessKind::Write };
+    Some(Op::Access { kind, size: 1 << (code & 3), addr: address(cursor, &mut Prediction::new())? })
+}
+
 fn decode_runs(header: &BlockHeader, cursor: &mut Cursor<'_>, runs: &mut Vec<Run>) -> Option<()> {
     let run_count = cursor.varint()?;
     if run_count > u64::from(header.count) {

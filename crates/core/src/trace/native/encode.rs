@@ -347,6 +347,15 @@ impl EventEncoder {
     }
 }
 
+/// One operation by itself: its code, and its operands as in a block of its own. An error if a reader would refuse it.
+pub(crate) fn encode_op(op: Op, bytes: &mut Vec<u8>) -> io::Result<()> {
+    check_op(op)?;
+    let mut encoder = EventEncoder::new(ThreadId(0))?;
+    bytes.push(encoder.put_op(op));
+    bytes.append(&mut encoder.events);
+    Ok(())
+}
+
 #[inline]
 fn by_mode(mode: LockMode, exclusive: u8, shared: u8) -> u8 {
     match mode {

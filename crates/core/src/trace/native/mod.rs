@@ -21,14 +21,14 @@
 
 mod block;
 mod code;
-mod decode;
-mod encode;
+pub(crate) mod decode;
+pub(crate) mod encode;
 mod merge;
-mod names;
+pub(crate) mod names;
 mod output;
 mod reader;
 mod scan;
-mod varint;
+pub(crate) mod varint;
 mod writer;
 
 #[cfg(test)]

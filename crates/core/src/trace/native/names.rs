@@ -1,12 +1,13 @@
 //! Table blocks: names, modules, sites and locations, as they become known.
 
-use super::block::{BlockHeader, BlockKind};
 use super::code::{MAX_ID, stored_id};
 use super::encode::invalid;
 use super::varint::{Cursor, put};
-use crate::event::FunctionId;
-use crate::trace::{FileId, Location, Module, ModuleId, NameKind, Place, Site, Tables};
-use rustc_hash::FxHashSet;
+use crate::event::{FunctionId, SiteId, StackId, ThreadId};
+use crate::trace::{
+    FileId, Location, MemoryBlock, Module, ModuleId, NameKind, Place, Site, Tables, ThreadOrigin,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::io;
 
 /// A text is cut to this many bytes, so that every entry fits into a block.
@@ -22,20 +23,23 @@ const MAX_LOST_ENTRIES: usize = 1 << 20;
 const SECTION_MODULES: u8 = 16;
 const SECTION_SITES: u8 = 17;
 const SECTION_LOCATIONS: u8 = 18;
+const SECTION_FUNCTIONS: u8 = 19;
+const SECTION_THREADS: u8 = 20;
+const SECTION_BLOCKS: u8 = 21;
 
 const PLACE_UNKNOWN: u8 = 0;
 const PLACE_LABEL: u8 = 1;
 const PLACE_SOURCE: u8 = 2;
 const PLACE_CODE: u8 = 3;
 
-/// Where finished table blocks go: the header lacks what compression decides.
-pub(super) trait TableOutput {
-    fn table_block(&mut self, header: BlockHeader, payload: &[u8]) -> io::Result<()>;
+/// Where finished table blocks go, with the number of their entries.
+pub(crate) trait TableOutput {
+    fn table_block(&mut self, count: u32, payload: &[u8]) -> io::Result<()>;
 }
 
 /// Remembers which part of the tables has been written.
 #[derive(Default)]
-pub(super) struct TableProgress {
+pub(crate) struct TableProgress {
     names: [usize; NameKind::ALL.len()],
     /// Ids that had no name when their turn came.
     unnamed: [Vec<u32>; NameKind::ALL.len()],
@@ -44,11 +48,14 @@ pub(super) struct TableProgress {
     /// Sites whose place was unknown when their turn came.
     unknown_sites: Vec<u32>,
     locations: FxHashSet<u64>,
+    functions: usize,
+    threads: Vec<ThreadOrigin>,
+    blocks: FxHashMap<u64, MemoryBlock>,
 }
 
 impl TableProgress {
     /// Writes the entries that are new since the last call. Cheap if there are none.
-    pub(super) fn write_new(&mut self, tables: &Tables, output: &mut impl TableOutput) -> io::Result<()> {
+    pub(crate) fn write_new(&mut self, tables: &Tables, output: &mut impl TableOutput) -> io::Result<()> {
         let mut encoder = SectionEncoder::new(output);
         for kind in NameKind::ALL {
             let names = tables.names(kind);
@@ -87,16 +94,49 @@ impl TableProgress {
                 })?;
             }
         }
+        for (id, site) in tables.functions.iter().enumerate().skip(self.functions) {
+            encoder.entry(SECTION_FUNCTIONS, id, |bytes| put(bytes, stored_id(site.0)))?;
+        }
+        self.functions = tables.functions.len();
         encoder.finish()
     }
 
-    /// Writes the entries that have got a name after their turn. To be called once, at the end.
-    pub(super) fn write_late(&mut self, tables: &Tables, output: &mut impl TableOutput) -> io::Result<()> {
+    /// Writes who created threads and allocated memory, as far as it is new or has changed. Not for traces, whose events
+    /// tell it.
+    pub(crate) fn write_origins(&mut self, tables: &Tables, output: &mut impl TableOutput) -> io::Result<()> {
+        let mut encoder = SectionEncoder::new(output);
+        for (id, &origin) in tables.threads.iter().enumerate() {
+            if self.threads.get(id) != Some(&origin) {
+                encoder.entry(SECTION_THREADS, id, |bytes| {
+                    put(bytes, stored_id(origin.parent.0));
+                    put(bytes, stored_id(origin.site.0));
+                    put(bytes, stored_id(origin.stack.0));
+                })?;
+            }
+        }
+        self.threads.clone_from(&tables.threads);
+        for (&address, &block) in &tables.blocks {
+            if self.blocks.insert(address, block) != Some(block) {
+                encoder.entry(SECTION_BLOCKS, 0, |bytes| {
+                    put(bytes, address);
+                    put(bytes, block.size);
+                    put(bytes, stored_id(block.thread.0));
+                    put(bytes, stored_id(block.site.0));
+                    put(bytes, stored_id(block.stack.0));
+                })?;
+            }
+        }
+        encoder.finish()
+    }
+
+    /// Writes the entries that have got a name after their turn. Those that still have none may be told by a later call.
+    pub(crate) fn write_late(&mut self, tables: &Tables, output: &mut impl TableOutput) -> io::Result<()> {
         let mut encoder = SectionEncoder::new(output);
         for kind in NameKind::ALL {
             for id in std::mem::take(&mut self.unnamed[kind as usize]) {
-                if let Some(name) = tables.name(kind, id) {
-                    encoder.entry(kind as u8, id as usize, |bytes| put_text(bytes, name))?;
+                match tables.name(kind, id) {
+                    Some(name) => encoder.entry(kind as u8, id as usize, |bytes| put_text(bytes, name))?,
+                    None => self.unnamed[kind as usize].push(id),
                 }
             }
         }
@@ -106,7 +146,7 @@ impl TableProgress {
                     check_site(tables, id as usize, site)?;
                     encoder.entry(SECTION_SITES, id as usize, |bytes| put_site(bytes, site))?;
                 }
-                _ => {}
+                _ => self.unknown_sites.push(id),
             }
         }
         encoder.finish()
@@ -141,7 +181,7 @@ impl<'a, O: TableOutput> SectionEncoder<'a, O> {
         if id >= MAX_ID as usize {
             return Err(invalid(format!("a table has more than {MAX_ID} entries")));
         }
-        let follows = section == SECTION_LOCATIONS || id == self.start + self.count;
+        let follows = is_by_address(section) || id == self.start + self.count;
         if self.count != 0 && (section != self.section || !follows) {
             self.close_section();
         }
@@ -168,8 +208,7 @@ impl<'a, O: TableOutput> SectionEncoder<'a, O> {
 
     fn close_block(&mut self) -> io::Result<()> {
         self.close_section();
-        let header = BlockHeader { count: self.total, ..BlockHeader::empty(BlockKind::Tables, 0) };
-        self.output.table_block(header, &self.payload)?;
+        self.output.table_block(self.total, &self.payload)?;
         self.payload.clear();
         self.total = 0;
         Ok(())
@@ -183,13 +222,18 @@ impl<'a, O: TableOutput> SectionEncoder<'a, O> {
     }
 }
 
+/// Entries of these sections begin with an address and have no id.
+fn is_by_address(section: u8) -> bool {
+    matches!(section, SECTION_LOCATIONS | SECTION_BLOCKS)
+}
+
 fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
     let content = &content[..content.len().min(MAX_TEXT_BYTES)];
     put(bytes, content.len() as u64);
     bytes.extend_from_slice(content);
 }
 
-fn put_text(bytes: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(bytes: &mut Vec<u8>, text: &str) {
     let end = text.floor_char_boundary(MAX_TEXT_BYTES);
     put_bytes(bytes, &text.as_bytes()[..end]);
 }
@@ -243,26 +287,30 @@ fn is_resolvable(tables: &Tables, place: &Place) -> bool {
 }
 
 /// Reads table blocks into [`Tables`].
-pub(super) struct TableReader {
+pub(crate) struct TableReader {
     tables: Tables,
     /// How many entries may still be made up for lost blocks; none unless damage is to be skipped.
     may_be_lost: usize,
 }
 
 impl TableReader {
-    pub(super) fn new(skip_damaged: bool) -> Self {
+    pub(crate) fn new(skip_damaged: bool) -> Self {
         TableReader {
             tables: Tables::default(),
             may_be_lost: if skip_damaged { MAX_LOST_ENTRIES } else { 0 },
         }
     }
 
-    pub(super) fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Tables {
         &self.tables
     }
 
+    pub(crate) fn into_tables(self) -> Tables {
+        self.tables
+    }
+
     /// Adds what a table block holds. None if it breaks the format.
-    pub(super) fn read(&mut self, header: &BlockHeader, padded: &[u8]) -> Option<()> {
+    pub(crate) fn read(&mut self, count_of_entries: u32, padded: &[u8]) -> Option<()> {
         let mut cursor = Cursor::new(padded);
         let mut total = 0u64;
         while cursor.left()? > 0 {
@@ -279,7 +327,7 @@ impl TableReader {
                 self.entry(section, id, &mut cursor)?;
             }
         }
-        (total == u64::from(header.count)).then_some(())
+        (total == u64::from(count_of_entries)).then_some(())
     }
 
     /// Fills the hole that a lost table block has left, within bounds.
@@ -287,7 +335,9 @@ impl TableReader {
         let length = match section {
             SECTION_MODULES => self.tables.modules.len(),
             SECTION_SITES => self.tables.sites.len(),
-            SECTION_LOCATIONS => return (start == 0).then_some(()),
+            SECTION_FUNCTIONS => self.tables.functions.len(),
+            SECTION_THREADS => self.tables.threads.len(),
+            _ if is_by_address(section) => return (start == 0).then_some(()),
             _ => self.tables.names(*NameKind::ALL.get(section as usize)?).len(),
         };
         let lost = start.saturating_sub(length);
@@ -298,6 +348,8 @@ impl TableReader {
         match section {
             SECTION_MODULES => self.tables.modules.resize(start, unknown_module()),
             SECTION_SITES => self.tables.sites.resize(start, Site::default()),
+            SECTION_FUNCTIONS => self.tables.functions.resize(start, SiteId::NONE),
+            SECTION_THREADS => self.tables.threads.resize(start, ThreadOrigin::default()),
             _ => self.tables.set_name(*NameKind::ALL.get(section as usize)?, start as u32 - 1, ""),
         }
         Some(())
@@ -322,6 +374,29 @@ impl TableReader {
                 let address = cursor.varint()?;
                 let location = Location { size: cursor.varint_u32()?, name: text(cursor)? };
                 self.tables.locations.insert(address, location);
+                Some(())
+            }
+            SECTION_FUNCTIONS => {
+                let site = SiteId(id_of(cursor)?);
+                put_at(&mut self.tables.functions, id, site)
+            }
+            SECTION_THREADS => {
+                let origin = ThreadOrigin {
+                    parent: ThreadId(id_of(cursor)?),
+                    site: SiteId(id_of(cursor)?),
+                    stack: StackId(id_of(cursor)?),
+                };
+                put_at(&mut self.tables.threads, id, origin)
+            }
+            SECTION_BLOCKS => {
+                let address = cursor.varint()?;
+                let block = MemoryBlock {
+                    size: cursor.varint()?,
+                    thread: ThreadId(id_of(cursor)?),
+                    site: SiteId(id_of(cursor)?),
+                    stack: StackId(id_of(cursor)?),
+                };
+                self.tables.blocks.insert(address, block);
                 Some(())
             }
             _ => {
@@ -372,12 +447,17 @@ fn put_at<T>(table: &mut Vec<T>, id: u32, entry: T) -> Option<()> {
     Some(())
 }
 
+/// An id of any size, or none.
+pub(crate) fn id_of(cursor: &mut Cursor<'_>) -> Option<u32> {
+    Some(cursor.varint_u32()?.wrapping_sub(1))
+}
+
 fn bytes<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
     let length = usize::try_from(cursor.varint()?).ok()?;
     cursor.slice(length)
 }
 
 /// A text. What is not UTF-8 is replaced: a strange path is no reason to refuse a trace.
-fn text(cursor: &mut Cursor<'_>) -> Option<Box<str>> {
+pub(crate) fn text(cursor: &mut Cursor<'_>) -> Option<Box<str>> {
     Some(String::from_utf8_lossy(bytes(cursor)?).into())
 }

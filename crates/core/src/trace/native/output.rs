@@ -83,7 +83,8 @@ impl<W: Write> BlockFile<W> {
 }
 
 impl<W: Write> TableOutput for BlockFile<W> {
-    fn table_block(&mut self, header: BlockHeader, payload: &[u8]) -> io::Result<()> {
+    fn table_block(&mut self, count: u32, payload: &[u8]) -> io::Result<()> {
+        let header = BlockHeader { count, ..BlockHeader::empty(BlockKind::Tables, 0) };
         self.write_payload(header, payload)
     }
 }

@@ -343,7 +343,7 @@ impl<R: Read + Seek> Scanner<'_, R> {
 
     fn table_block(&mut self, offset: u64, header: &BlockHeader) -> Result<(), TraceError> {
         let problem = match self.buffers.load(self.input, offset, header.stored_length)? {
-            Ok((header, payload)) => match self.tables.read(&header, payload) {
+            Ok((header, payload)) => match self.tables.read(header.count, payload) {
                 Some(()) => None,
                 None => Some("the table block breaks the format".to_owned()),
             },

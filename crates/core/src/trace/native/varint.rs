@@ -2,7 +2,7 @@
 
 /// Appends a number.
 #[inline]
-pub(super) fn put(bytes: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
         value >>= 7;
@@ -12,45 +12,45 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut value: u64) {
 
 /// Maps small negative numbers to small numbers: 0, -1, 1, -2 … become 0, 1, 2, 3 …
 #[inline]
-pub(super) fn zigzag(difference: u64) -> u64 {
+pub(crate) fn zigzag(difference: u64) -> u64 {
     (difference << 1) ^ (((difference as i64) >> 63) as u64)
 }
 
 /// The inverse of [`zigzag`].
 #[inline]
-pub(super) fn unzigzag(value: u64) -> u64 {
+pub(crate) fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (value & 1).wrapping_neg()
 }
 
 /// How many bytes must follow the last number in a cursor's buffer, so that a number can be loaded as one word.
-pub(super) const PADDING: usize = 8;
+pub(crate) const PADDING: usize = 8;
 
 /// Reads numbers from a buffer that ends with [`PADDING`] bytes of no meaning.
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(padded: &'a [u8]) -> Self {
+    pub(crate) fn new(padded: &'a [u8]) -> Self {
         Cursor { bytes: padded, at: 0 }
     }
 
     /// How many bytes are left before the padding. None if a number has run into it.
     #[inline]
-    pub(super) fn left(&self) -> Option<usize> {
+    pub(crate) fn left(&self) -> Option<usize> {
         self.bytes.len().checked_sub(self.at + PADDING)
     }
 
     #[inline]
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub(crate) fn byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
         Some(byte)
     }
 
     /// Some bytes in a row; never from the padding.
-    pub(super) fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
+    pub(crate) fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
         if length > self.left()? {
             return None;
         }
@@ -59,9 +59,16 @@ impl<'a> Cursor<'a> {
         Some(slice)
     }
 
+    /// All that is left, with the padding.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at = self.bytes.len();
+        rest
+    }
+
     /// A number. None if it does not fit into 64 bits or runs over the end of the buffer.
     #[inline(always)]
-    pub(super) fn varint(&mut self) -> Option<u64> {
+    pub(crate) fn varint(&mut self) -> Option<u64> {
         let word = u64::from_le_bytes(*self.bytes.get(self.at..)?.first_chunk::<8>()?);
         if word & 0x80 == 0 {
             self.at += 1;
@@ -97,7 +104,7 @@ impl<'a> Cursor<'a> {
 
     /// A number of at most 32 bits.
     #[inline(always)]
-    pub(super) fn varint_u32(&mut self) -> Option<u32> {
+    pub(crate) fn varint_u32(&mut self) -> Option<u32> {
         u32::try_from(self.varint()?).ok()
     }
 }

@@ -1,0 +1,357 @@
+//! Plain accesses. Here nearly all time is spent, so the common case is written out in assembly: the memory was accessed by
+//! this thread in its current epoch, and nothing has changed since.
+//!
+//! The shadow of a half word (see `shadow`) holds, for an analysis with compact cells, the last write and the last read:
+//! the epoch above, the place below. The thread's own epoch is in its thread-local words, in the form that a write or a read
+//! of now would have left behind:
+//!
+//! | access | nothing to do if |
+//! |---|---|
+//! | write | all halves were last written in this epoch, as a whole, and not read since |
+//! | read | all halves were last written in this epoch, as a whole; or last read in it |
+//! | read of memory with a record | the table of recent reads has it with the current epoch |
+//!
+//! These are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them, and the numbers are looked at without
+//! the lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
+//! one, and finds that out itself from what this thread had left there. The table of recent reads may hold a read that
+//! another thread's write has superseded since; that write races with the read, and was told. If the thread's words are
+//! zero, everything is told.
+//!
+//! The return address is the place; it is taken only if there is something to tell.
+
+use crate::layout::SHADOW;
+use crate::tls::{READ, RECENT, RECENT_EPOCH, WROTE};
+use crate::watch;
+use std::arch::naked_asm;
+
+/// Bits of a number in the shadow that tell the place: see `keirin_core::analysis::fasttrack::Compact`.
+const PLACE_BITS: u32 = keirin_core::analysis::fasttrack::Compact::SITE_BITS;
+const _: () =
+    assert!(PLACE_BITS == 22 && SHADOW.base == 0x1000_0000_0000 && crate::thread::RECENT_READS == 4096);
+const _: () = assert!(crate::thread::RECENT_EPOCH_BITS == 20);
+
+/// Puts the address of the shadow into `rcx + r8` and the thread's write pattern into `rdx`, `rax` pointing at the thread's
+/// words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address that must be
+/// zero.
+macro_rules! prepare {
+    ($unaligned:literal) => {
+        concat!(
+            "mov rax, qword ptr [rip + __keirin_tls@GOTTPOFF]\n",
+            "mov rdx, qword ptr fs:[rax + {wrote}]\n",
+            "test rdx, rdx\n",
+            "jz 2f\n",
+            "test dil, ",
+            $unaligned,
+            "\n",
+            "jnz 2f\n",
+            "mov rcx, rdi\n",
+            "shl rcx, 20\n",
+            "shr rcx, 18\n",
+            "movabs r8, {base}\n",
+        )
+    };
+}
+
+/// Defines hooks: a fast check in assembly, and the slow way. The constants are those that the check uses.
+macro_rules! hook {
+    ($($name:ident)+, $slow:ident, $constants:tt, $check:expr) => {
+        $(hook!(@one $name, $slow, $constants, $check);)+
+    };
+    (@one $name:ident, $slow:ident, { $($constant:ident = $value:expr),* }, $check:expr) => {
+        #[allow(missing_docs)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(addr: usize) {
+            naked_asm!(
+                $check,
+                "2:",
+                "mov rsi, [rsp]",
+                "jmp {slow}",
+                wrote = const WROTE,
+                base = const SHADOW.base,
+                $($constant = const $value,)*
+                slow = sym $slow,
+            )
+        }
+    };
+}
+
+/// A write within one half word: `$round` rounds the shadow address down to the half.
+macro_rules! check_write {
+    ($unaligned:literal, $round:literal) => {
+        concat!(
+            prepare!($unaligned),
+            $round,
+            "xor rdx, qword ptr [rcx + r8]\n",
+            "mov r9, qword ptr [rcx + r8 + 8]\n",
+            "or rdx, r9\n",
+            "shr rdx, 22\n",
+            "jnz 2f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// A write of two half words.
+macro_rules! check_write_8 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "or r9, qword ptr [rcx + r8 + 8]\n",
+            "or r9, qword ptr [rcx + r8 + 24]\n",
+            "shr r9, 22\n",
+            "jnz 2f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// A write of four half words.
+macro_rules! check_write_16 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "xor r10, rdx\n",
+            "xor rdx, qword ptr [rcx + r8 + 48]\n",
+            "or r9, r10\n",
+            "or r9, rdx\n",
+            "or r9, qword ptr [rcx + r8 + 8]\n",
+            "or r9, qword ptr [rcx + r8 + 24]\n",
+            "or r9, qword ptr [rcx + r8 + 40]\n",
+            "or r9, qword ptr [rcx + r8 + 56]\n",
+            "shr r9, 22\n",
+            "jnz 2f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// Looks into the table of recent reads: `$size` is 0, 1 or 2 for four, eight or sixteen bytes.
+macro_rules! check_recent {
+    ($size:literal) => {
+        concat!(
+            "3:\n",
+            "mov r9, rcx\n",
+            "shr r9, 4\n",
+            "mov r10d, r9d\n",
+            "and r10d, 4095\n",
+            "lea r9, [r9 * 4 + ",
+            $size,
+            "]\n",
+            "shl r9, 20\n",
+            "or r9, qword ptr fs:[rax + {recent_epoch}]\n",
+            "mov rdx, qword ptr fs:[rax + {recent}]\n",
+            "cmp r9, qword ptr [rdx + r10 * 8]\n",
+            "jne 2f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// A read within one half word.
+macro_rules! check_read {
+    ($unaligned:literal, $round:literal, $otherwise:expr) => {
+        concat!(
+            prepare!($unaligned),
+            $round,
+            "mov r9, qword ptr [rcx + r8]\n",
+            "xor rdx, r9\n",
+            "shr rdx, 22\n",
+            "jz 4f\n",
+            "mov r10, qword ptr [rcx + r8 + 8]\n",
+            "xor r10, qword ptr fs:[rax + {read}]\n",
+            "shr r10, 22\n",
+            "jnz 3f\n",
+            "shr r9, 60\n",
+            "cmp r9d, 15\n",
+            "jne 2f\n",
+            "4:\n",
+            "ret\n",
+            $otherwise,
+        )
+    };
+}
+
+/// A read of two half words.
+macro_rules! check_read_8 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r11, r9\n",
+            "and r11, r10\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "shr r9, 22\n",
+            "jz 4f\n",
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r9, qword ptr [rcx + r8 + 8]\n",
+            "mov r10, qword ptr [rcx + r8 + 24]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "shr r9, 22\n",
+            "jnz 3f\n",
+            "shr r11, 60\n",
+            "cmp r11d, 15\n",
+            "jne 2f\n",
+            "4:\n",
+            "ret\n",
+            check_recent!("1"),
+        )
+    };
+}
+
+/// A read of four half words.
+macro_rules! check_read_16 {
+    () => {
+        concat!(
+            prepare!("3"),
+            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r11, r9\n",
+            "and r11, r10\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "and r11, r10\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 48]\n",
+            "and r11, r10\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "shr r9, 22\n",
+            "jz 4f\n",
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r9, qword ptr [rcx + r8 + 8]\n",
+            "mov r10, qword ptr [rcx + r8 + 24]\n",
+            "xor r9, rdx\n",
+            "xor r10, rdx\n",
+            "or r9, r10\n",
+            "mov r10, qword ptr [rcx + r8 + 40]\n",
+            "xor r10, rdx\n",
+            "xor rdx, qword ptr [rcx + r8 + 56]\n",
+            "or r9, r10\n",
+            "or r9, rdx\n",
+            "shr r9, 22\n",
+            "jnz 3f\n",
+            "shr r11, 60\n",
+            "cmp r11d, 15\n",
+            "jne 2f\n",
+            "4:\n",
+            "ret\n",
+            check_recent!("2"),
+        )
+    };
+}
+
+macro_rules! slow {
+    ($($read:ident $write:ident $both:ident $size:literal;)+) => {
+        $(
+            extern "C" fn $read(addr: usize, pc: usize) {
+                watch::short_read(addr, $size, pc);
+            }
+
+            extern "C" fn $write(addr: usize, pc: usize) {
+                watch::short_write(addr, $size, pc);
+            }
+
+            extern "C" fn $both(addr: usize, pc: usize) {
+                watch::short_read_write(addr, $size, pc);
+            }
+        )+
+    };
+}
+
+slow! {
+    read_1 write_1 read_write_1 1;
+    read_2 write_2 read_write_2 2;
+    read_4 write_4 read_write_4 4;
+    read_8 write_8 read_write_8 8;
+    read_16 write_16 read_write_16 16;
+}
+
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n", "3:\n"));
+hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
+    read_2, { read = READ }, check_read!("1", "and rcx, -16\n", "3:\n"));
+hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
+    read_4, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read!("3", "", check_recent!("0")));
+hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
+    read_8, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read_8!());
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0", "and rcx, -16\n"));
+hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
+    write_2, {}, check_write!("1", "and rcx, -16\n"));
+hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
+    write_4, {}, check_write!("3", ""));
+hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
+    write_8, {}, check_write_8!());
+// What was written in this epoch, and not read since by others, need be neither read nor written again.
+hook!(__tsan_read_write1, read_write_1, {}, check_write!("0", "and rcx, -16\n"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, {}, check_write!("1", "and rcx, -16\n"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_write!("3", ""));
+hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, {}, check_write_8!());
+
+hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
+    read_16, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read_16!());
+hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
+    write_16, {}, check_write_16!());
+hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, {}, check_write_16!());
+
+/// Hooks that are told the place.
+macro_rules! hook_with_place {
+    ($($name:ident $tell:ident $size:literal;)+) => {
+        $(
+            #[allow(missing_docs)]
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name(addr: usize, pc: usize) {
+                watch::$tell(addr, $size, pc);
+            }
+        )+
+    };
+}
+
+hook_with_place! {
+    __tsan_read1_pc read 1;
+    __tsan_read2_pc read 2;
+    __tsan_read4_pc read 4;
+    __tsan_read8_pc read 8;
+    __tsan_read16_pc read 16;
+    __tsan_write1_pc write 1;
+    __tsan_write2_pc write 2;
+    __tsan_write4_pc write 4;
+    __tsan_write8_pc write 8;
+    __tsan_write16_pc write 16;
+}
+
+/// The pointer to the virtual functions of an object is written, mostly by a constructor or a destructor with the value that
+/// is there already.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_vptr_update(addr: usize, value: usize) {
+    naked_asm!("mov rdx, [rsp]", "jmp {update}", update = sym vptr_update)
+}
+
+extern "C" fn vptr_update(addr: usize, value: usize, pc: usize) {
+    // SAFETY: the program is about to write a pointer here, so it can be read; others may do so at the same time.
+    let present = unsafe {
+        (*(addr as *const std::sync::atomic::AtomicUsize)).load(std::sync::atomic::Ordering::Relaxed)
+    };
+    if present != value {
+        watch::write(addr, 8, pc);
+    }
+}

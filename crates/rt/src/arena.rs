@@ -1,0 +1,197 @@
+//! The runtime's own allocator, on memory from the kernel: it never enters the program's `malloc`.
+//!
+//! Small blocks come from free lists by size class, in several shards so that threads rarely meet; large ones are mapped
+//! and unmapped. A freed block goes to the shard of the thread that frees it.
+
+use crate::spin::{Guard, Spin};
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The allocator.
+#[derive(Debug)]
+pub struct Arena;
+
+#[cfg(feature = "interpose")]
+#[global_allocator]
+static ARENA: Arena = Arena;
+
+/// Blocks of more bytes are mapped one by one.
+const LARGE: usize = 1 << 17;
+/// Memory is taken from the kernel in such pieces.
+const CHUNK_BYTES: usize = 1 << 20;
+const SHARDS: usize = 16;
+/// Two classes for each power of two.
+const CLASSES: usize = 2 * LARGE.trailing_zeros() as usize + 2;
+
+struct Shard {
+    /// The unused rest of the current chunk.
+    next: usize,
+    end: usize,
+    /// For each class the first free block, which holds the address of the next one.
+    free: [usize; CLASSES],
+}
+
+static SHARD: [Spin<Shard>; SHARDS] =
+    [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES] }) }; SHARDS];
+
+/// Bytes that were taken from the kernel and not given back.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that the runtime has taken from the kernel for its own data, without shadow memory.
+pub(crate) fn taken() -> usize {
+    TAKEN.load(Ordering::Relaxed)
+}
+
+/// Memory from the kernel, zeroed; null if there is none. Pages count when they are touched.
+pub(crate) fn map(size: usize) -> *mut u8 {
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice touches nothing that exists. (The function of
+    // the C library may be intercepted, by ourselves.)
+    let memory = unsafe {
+        libc::syscall(
+            libc::SYS_mmap,
+            0,
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if memory == -1 { null_mut() } else { memory as *mut u8 }
+}
+
+/// Gives memory from [`map`] back.
+///
+/// # Safety
+/// Nothing of it may be in use.
+pub(crate) unsafe fn unmap(memory: *mut u8, size: usize) {
+    // SAFETY: by the contract of this function.
+    unsafe { libc::syscall(libc::SYS_munmap, memory, size) };
+}
+
+/// The class of a block, and the size of the blocks of this class.
+#[inline]
+fn class_of(layout: Layout) -> (usize, usize) {
+    let size = layout.size().max(16);
+    let power = size.next_power_of_two();
+    let middle = power / 4 * 3;
+    // A block of three quarters of a power of two is aligned to a quarter of it.
+    if size <= middle && power / 4 >= layout.align() && power > 32 {
+        (2 * power.trailing_zeros() as usize - 1, middle)
+    } else {
+        let power = power.max(layout.align());
+        (2 * power.trailing_zeros() as usize, power)
+    }
+}
+
+fn shard() -> Guard<'static, Shard> {
+    let here = 0u8;
+    // Stacks of threads lie far apart.
+    let start = (&raw const here as usize >> 16).wrapping_mul(0x9e37_79b9) >> 8;
+    let mut tries = 0;
+    loop {
+        if let Some(shard) = SHARD[(start + tries as usize) % SHARDS].try_lock() {
+            return shard;
+        }
+        crate::spin::pause(tries);
+        tries = tries.wrapping_add(1);
+    }
+}
+
+impl Shard {
+    fn take(&mut self, class: usize, size: usize) -> *mut u8 {
+        let free = self.free[class];
+        if free != 0 {
+            // SAFETY: a free block of at least 16 bytes holds the address of the next one.
+            self.free[class] = unsafe { *(free as *const usize) };
+            return free as *mut u8;
+        }
+        let align = (1 << size.trailing_zeros()).min(CHUNK_BYTES);
+        let mut start = self.next.next_multiple_of(align);
+        if self.next == 0 || start + size > self.end {
+            let chunk = map(CHUNK_BYTES) as usize;
+            if chunk == 0 {
+                return null_mut();
+            }
+            TAKEN.fetch_add(CHUNK_BYTES, Ordering::Relaxed);
+            self.end = chunk + CHUNK_BYTES;
+            start = chunk.next_multiple_of(align);
+            if start + size > self.end {
+                return null_mut();
+            }
+        }
+        self.next = start + size;
+        start as *mut u8
+    }
+}
+
+// SAFETY: blocks are disjoint, large enough and aligned: a class holds blocks of one size, a multiple of its alignment;
+// mapped ones are pages of their own.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > LARGE || layout.align() > 4096 {
+            if layout.align() > 4096 {
+                return null_mut();
+            }
+            let memory = map(layout.size());
+            if !memory.is_null() {
+                TAKEN.fetch_add(layout.size(), Ordering::Relaxed);
+            }
+            return memory;
+        }
+        let (class, size) = class_of(layout);
+        shard().take(class, size)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() > LARGE {
+            TAKEN.fetch_sub(layout.size(), Ordering::Relaxed);
+            // SAFETY: it was mapped by `alloc` with this size, and the caller gives it up.
+            unsafe { unmap(block, layout.size()) };
+            return;
+        }
+        let (class, _) = class_of(layout);
+        let mut shard = shard();
+        // SAFETY: the caller gives the block up; it has at least 16 bytes and is aligned for a word.
+        unsafe { *block.cast::<usize>() = shard.free[class] };
+        shard.free[class] = block as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_disjoint_and_reused() {
+        let mut blocks = Vec::new();
+        for size in (1..400).chain([1000, 5000, 70_000, LARGE, LARGE + 1, 1 << 20]) {
+            for align in [1, 8, 16, 64, 4096] {
+                let layout = Layout::from_size_align(size, align).expect("a layout");
+                // SAFETY: the size is not zero.
+                let block = unsafe { Arena.alloc(layout) };
+                assert!(!block.is_null() && (block as usize).is_multiple_of(align), "{layout:?}");
+                // SAFETY: the block has so many bytes.
+                unsafe { block.write_bytes(0xa5, size) };
+                blocks.push((block as usize, layout));
+            }
+        }
+        blocks.sort_by_key(|block| block.0);
+        for pair in blocks.windows(2) {
+            assert!(pair[0].0 + pair[0].1.size() <= pair[1].0, "{pair:?}");
+        }
+        for (block, layout) in blocks {
+            // SAFETY: it was allocated above with this layout.
+            unsafe { Arena.dealloc(block as *mut u8, layout) };
+        }
+        let layout = Layout::from_size_align(48, 16).expect("a layout");
+        // SAFETY: the size is not zero, and the block is given back at once.
+        let again = unsafe {
+            let first = Arena.alloc(layout);
+            Arena.dealloc(first, layout);
+            (first, Arena.alloc(layout))
+        };
+        assert_eq!(again.0, again.1);
+    }
+}

@@ -1,0 +1,225 @@
+//! Buffers that are read from and written to files, and the order that pipes and their like make: what is written to one end
+//! comes before what follows the read at the other.
+
+use super::arch::intercept;
+use super::{counts, plain, tell_read, tell_write};
+use crate::{real, watch};
+use libc::{FILE, c_char, c_int, c_uint, c_void, off_t, size_t, ssize_t};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Descriptors beyond these are not followed.
+const DESCRIPTORS: usize = 1 << 16;
+
+/// For each descriptor the number of the channel behind it, 0 if there is none. A channel has the number of the descriptor
+/// that it was made with, plus one; both ends have the same. If the number is used again while the other end of an old
+/// channel is open, the two make one order, which hides something but invents nothing.
+static CHANNELS: [AtomicU32; DESCRIPTORS] = [const { AtomicU32::new(0) }; DESCRIPTORS];
+
+fn channel(descriptor: c_int) -> Option<&'static AtomicU32> {
+    CHANNELS.get(usize::try_from(descriptor).ok()?)
+}
+
+/// The token of the channel behind a descriptor: the address of an entry of the table.
+fn token(descriptor: c_int) -> Option<usize> {
+    let number = channel(descriptor)?.load(Relaxed);
+    let entry = CHANNELS.get(number.checked_sub(1)? as usize)?;
+    Some(&raw const *entry as usize)
+}
+
+/// A channel was made, whose ends these are.
+fn opened(ends: &[c_int]) {
+    for &end in ends {
+        if let Some(entry) = channel(end) {
+            entry.store(ends[0] as u32 + 1, Relaxed);
+        }
+    }
+}
+
+/// A descriptor is another name of an older one. Passes it on.
+fn duplicated(from: c_int, to: c_int) -> c_int {
+    if let Some(entry) = channel(to) {
+        entry.store(channel(from).map_or(0, |from| from.load(Relaxed)), Relaxed);
+    }
+    to
+}
+
+/// Before bytes are written from a buffer.
+fn sending<T>(descriptor: c_int, buffer: *const T, size: usize, pc: usize) {
+    if counts(pc) {
+        tell_read(buffer, size, pc);
+        if let Some(token) = token(descriptor) {
+            watch::happens_before(token, pc);
+        }
+    }
+}
+
+/// After bytes were read into a buffer. Passes the number on.
+fn received<T>(descriptor: c_int, buffer: *const T, result: ssize_t, pc: usize) -> ssize_t {
+    // Zero: the other end was closed, which is a message as well.
+    if result >= 0 && counts(pc) {
+        if let Some(token) = token(descriptor) {
+            watch::happens_after(token, pc);
+        }
+        tell_write(buffer, result as usize, pc);
+    }
+    result
+}
+
+intercept! {
+    fn read(descriptor: c_int, buffer: *mut c_void, size: size_t; pc) -> ssize_t {
+        received(descriptor, buffer, real::read(descriptor, buffer, size), pc)
+    }
+
+    fn __read_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t; pc) -> ssize_t {
+        received(descriptor, buffer, real::__read_chk(descriptor, buffer, size, room), pc)
+    }
+
+    fn pread(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t; pc) -> ssize_t {
+        received(descriptor, buffer, real::pread(descriptor, buffer, size, offset), pc)
+    }
+
+    fn pread64(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t; pc) -> ssize_t {
+        received(descriptor, buffer, real::pread(descriptor, buffer, size, offset), pc)
+    }
+
+    fn recv(descriptor: c_int, buffer: *mut c_void, size: size_t, flags: c_int; pc) -> ssize_t {
+        received(descriptor, buffer, real::recv(descriptor, buffer, size, flags), pc)
+    }
+
+    fn __recv_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int; pc) -> ssize_t {
+        received(descriptor, buffer, real::__recv_chk(descriptor, buffer, size, room, flags), pc)
+    }
+
+    fn write(descriptor: c_int, buffer: *const c_void, size: size_t; pc) -> ssize_t {
+        sending(descriptor, buffer, size, pc);
+        real::write(descriptor, buffer, size)
+    }
+
+    fn pwrite(descriptor: c_int, buffer: *const c_void, size: size_t, offset: off_t; pc) -> ssize_t {
+        sending(descriptor, buffer, size, pc);
+        real::pwrite(descriptor, buffer, size, offset)
+    }
+
+    fn pwrite64(descriptor: c_int, buffer: *const c_void, size: size_t, offset: off_t; pc) -> ssize_t {
+        sending(descriptor, buffer, size, pc);
+        real::pwrite(descriptor, buffer, size, offset)
+    }
+
+    fn send(descriptor: c_int, buffer: *const c_void, size: size_t, flags: c_int; pc) -> ssize_t {
+        sending(descriptor, buffer, size, pc);
+        real::send(descriptor, buffer, size, flags)
+    }
+
+    fn fread(buffer: *mut c_void, size: size_t, count: size_t, stream: *mut FILE; pc) -> size_t {
+        let result = real::fread(buffer, size, count, stream);
+        if counts(pc) {
+            tell_write(buffer, result * size, pc);
+        }
+        result
+    }
+
+    fn fwrite(buffer: *const c_void, size: size_t, count: size_t, stream: *mut FILE; pc) -> size_t {
+        if counts(pc) {
+            tell_read(buffer, size.saturating_mul(count), pc);
+        }
+        real::fwrite(buffer, size, count, stream)
+    }
+
+    fn fgets(buffer: *mut c_char, size: c_int, stream: *mut FILE; pc) -> *mut c_char {
+        let result = real::fgets(buffer, size, stream);
+        if !result.is_null() && counts(pc) {
+            tell_write(buffer, plain::strlen(buffer) + 1, pc);
+        }
+        result
+    }
+
+    fn __fgets_chk(buffer: *mut c_char, room: size_t, size: c_int, stream: *mut FILE; pc) -> *mut c_char {
+        let result = real::__fgets_chk(buffer, room, size, stream);
+        if !result.is_null() && counts(pc) {
+            tell_write(buffer, plain::strlen(buffer) + 1, pc);
+        }
+        result
+    }
+
+    fn pipe(ends: *mut c_int; _pc) -> c_int {
+        let result = real::pipe(ends);
+        if result == 0 {
+            opened(std::slice::from_raw_parts(ends, 2));
+        }
+        result
+    }
+
+    fn pipe2(ends: *mut c_int, flags: c_int; _pc) -> c_int {
+        let result = real::pipe2(ends, flags);
+        if result == 0 {
+            opened(std::slice::from_raw_parts(ends, 2));
+        }
+        result
+    }
+
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int; _pc) -> c_int {
+        let result = real::socketpair(domain, kind, protocol, ends);
+        if result == 0 {
+            opened(std::slice::from_raw_parts(ends, 2));
+        }
+        result
+    }
+
+    fn eventfd(value: c_uint, flags: c_int; _pc) -> c_int {
+        let result = real::eventfd(value, flags);
+        opened(&[result]);
+        result
+    }
+
+    fn dup(descriptor: c_int; _pc) -> c_int {
+        duplicated(descriptor, real::dup(descriptor))
+    }
+
+    fn dup2(descriptor: c_int, wanted: c_int; _pc) -> c_int {
+        duplicated(descriptor, real::dup2(descriptor, wanted))
+    }
+
+    fn dup3(descriptor: c_int, wanted: c_int, flags: c_int; _pc) -> c_int {
+        duplicated(descriptor, real::dup3(descriptor, wanted, flags))
+    }
+
+    // Who finds the other end closed knows what came before.
+    fn close(descriptor: c_int; pc) -> c_int {
+        if let Some(token) = token(descriptor) {
+            if counts(pc) {
+                watch::happens_before(token, pc);
+            }
+            duplicated(-1, descriptor);
+        }
+        real::close(descriptor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_and_their_copies_are_one_channel_until_they_are_closed() {
+        opened(&[60_001, 60_002]);
+        opened(&[60_003]);
+        let channel = token(60_001);
+        assert!(channel.is_some());
+        assert_eq!(token(60_002), channel);
+        assert_ne!(token(60_003), channel);
+        duplicated(60_002, 60_004);
+        assert_eq!(token(60_004), channel);
+        duplicated(-1, 60_004);
+        assert_eq!(token(60_004), None);
+        assert_eq!(token(60_002), channel);
+    }
+
+    #[test]
+    fn descriptors_out_of_range_have_no_channel() {
+        opened(&[-1]);
+        opened(&[DESCRIPTORS as c_int]);
+        assert_eq!(token(-1), None);
+        assert_eq!(token(DESCRIPTORS as c_int), None);
+        assert_eq!(token(5_999), None);
+    }
+}

@@ -1,0 +1,130 @@
+//! Functions on memory: exactly the bytes that they touch are told.
+
+use super::arch::intercept;
+use super::{counts, plain, tell_read, tell_write};
+use crate::real;
+use libc::{c_int, c_void, size_t};
+
+/// Tells a copy.
+#[inline]
+fn copied(to: *mut c_void, from: *const c_void, size: usize, pc: usize) {
+    if counts(pc) {
+        tell_read(from, size, pc);
+        tell_write(to, size, pc);
+    }
+}
+
+/// Tells that memory is filled.
+#[inline]
+fn filled(to: *mut c_void, size: usize, pc: usize) {
+    if counts(pc) {
+        tell_write(to, size, pc);
+    }
+}
+
+/// How many bytes a comparison looks at: up to the first difference.
+///
+/// # Safety
+/// Both are memory of that size, up to the first difference at least.
+unsafe fn compared(a: *const u8, b: *const u8, size: usize) -> usize {
+    // SAFETY: by the contract of this function.
+    (0..size).find(|&at| unsafe { *a.add(at) != *b.add(at) }).map_or(size, |at| at + 1)
+}
+
+/// Tells a comparison.
+#[inline]
+unsafe fn tell_comparison(a: *const c_void, b: *const c_void, size: usize, pc: usize) {
+    if counts(pc) {
+        // SAFETY: the program compares this memory.
+        let size = unsafe { compared(a.cast(), b.cast(), size) };
+        tell_read(a, size, pc);
+        tell_read(b, size, pc);
+    }
+}
+
+intercept! {
+    fn __keirin_intercept_memcpy(to: *mut c_void, from: *const c_void, size: size_t; pc) -> *mut c_void {
+        copied(to, from, size, pc);
+        plain::memcpy(to, from, size)
+    }
+
+    fn __keirin_intercept_memmove(to: *mut c_void, from: *const c_void, size: size_t; pc) -> *mut c_void {
+        copied(to, from, size, pc);
+        plain::memmove(to, from, size)
+    }
+
+    fn __keirin_intercept_memset(to: *mut c_void, byte: c_int, size: size_t; pc) -> *mut c_void {
+        filled(to, size, pc);
+        plain::memset(to, byte, size)
+    }
+
+    fn __keirin_intercept_memcmp(a: *const c_void, b: *const c_void, size: size_t; pc) -> c_int {
+        tell_comparison(a, b, size, pc);
+        plain::memcmp(a, b, size)
+    }
+
+    fn __keirin_intercept_bcmp(a: *const c_void, b: *const c_void, size: size_t; pc) -> c_int {
+        tell_comparison(a, b, size, pc);
+        plain::bcmp(a, b, size)
+    }
+
+    fn mempcpy(to: *mut c_void, from: *const c_void, size: size_t; pc) -> *mut c_void {
+        copied(to, from, size, pc);
+        plain::memcpy(to, from, size).byte_add(size)
+    }
+
+    fn bcopy(from: *const c_void, to: *mut c_void, size: size_t; pc) {
+        copied(to, from, size, pc);
+        plain::memmove(to, from, size);
+    }
+
+    fn bzero(to: *mut c_void, size: size_t; pc) {
+        filled(to, size, pc);
+        plain::memset(to, 0, size);
+    }
+
+    fn memchr(memory: *const c_void, byte: c_int, size: size_t; pc) -> *mut c_void {
+        let found = real::memchr(memory, byte, size);
+        if counts(pc) {
+            let looked_at = if found.is_null() { size } else { found as usize - memory as usize + 1 };
+            tell_read(memory, looked_at, pc);
+        }
+        found
+    }
+
+    // The functions that compilers call to have the room checked: if it is too small, the original ends the program.
+    fn __memcpy_chk(to: *mut c_void, from: *const c_void, size: size_t, room: size_t; pc) -> *mut c_void {
+        copied(to, from, size.min(room), pc);
+        real::__memcpy_chk(to, from, size, room)
+    }
+
+    fn __memmove_chk(to: *mut c_void, from: *const c_void, size: size_t, room: size_t; pc) -> *mut c_void {
+        copied(to, from, size.min(room), pc);
+        real::__memmove_chk(to, from, size, room)
+    }
+
+    fn __mempcpy_chk(to: *mut c_void, from: *const c_void, size: size_t, room: size_t; pc) -> *mut c_void {
+        copied(to, from, size.min(room), pc);
+        real::__mempcpy_chk(to, from, size, room)
+    }
+
+    fn __memset_chk(to: *mut c_void, byte: c_int, size: size_t, room: size_t; pc) -> *mut c_void {
+        filled(to, size.min(room), pc);
+        real::__memset_chk(to, byte, size, room)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_looks_at_bytes_up_to_the_first_difference() {
+        // SAFETY: the arrays are large enough.
+        let compared = |a: &[u8], b: &[u8], size| unsafe { compared(a.as_ptr(), b.as_ptr(), size) };
+        assert_eq!(compared(b"abc", b"abc", 3), 3);
+        assert_eq!(compared(b"abc", b"abd", 3), 3);
+        assert_eq!(compared(b"abc", b"xbc", 3), 1);
+        assert_eq!(compared(b"abc", b"xbc", 0), 0);
+    }
+}

@@ -1,0 +1,155 @@
+//! What the command line asks of the runtime: the environment variable `KEIRIN_RUNTIME`, pairs `key=value` separated by
+//! semicolons, with `%`, `;` and `=` in values written as `%25`, `%3B` and `%3D`.
+
+use std::ffi::CString;
+
+/// The name of the variable.
+pub(crate) const VARIABLE: &str = "KEIRIN_RUNTIME";
+
+/// Which threads are paused by adversarial scheduling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Adversary {
+    /// All.
+    All,
+    /// All, but only before writes.
+    Writes,
+    /// All but the first thread that would be paused.
+    SpareOne,
+}
+
+/// The options.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// Findings are appended to files whose names begin so.
+    pub(crate) findings: Option<CString>,
+    /// The names of the analyses.
+    pub(crate) analyses: Vec<String>,
+    pub(crate) record: Option<CString>,
+    pub(crate) exact_order: bool,
+    /// Bytes of shadow memory.
+    pub(crate) memory_cap: Option<usize>,
+    pub(crate) library_locks: bool,
+    pub(crate) adversary: Option<Adversary>,
+    pub(crate) adversary_pause_milliseconds: u64,
+    /// A file that tells which functions are atomic.
+    pub(crate) atomic_functions: Option<CString>,
+    pub(crate) critical_sections: bool,
+    /// The program was started again without address space randomization.
+    pub(crate) started_again: bool,
+}
+
+fn decode(value: &str) -> Vec<u8> {
+    let bytes = value.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = bytes.get(at + 1..at + 3).and_then(|code| std::str::from_utf8(code).ok());
+        match (bytes[at], code.and_then(|code| u8::from_str_radix(code, 16).ok())) {
+            (b'%', Some(byte)) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            (byte, _) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}
+
+impl Options {
+    /// Reads the variable's value. What is not understood is told in the second part: the command line may be newer.
+    pub(crate) fn parse(text: &str) -> (Self, Vec<String>) {
+        let mut options = Self { adversary_pause_milliseconds: 100, ..Self::default() };
+        let mut unknown = Vec::new();
+        for pair in text.split(';').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
+            let bytes = decode(value);
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let path = || CString::new(bytes.clone()).ok();
+            let known = match key {
+                "findings" => {
+                    options.findings = path();
+                    true
+                }
+                "analysis" => {
+                    options.analyses =
+                        text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                    true
+                }
+                "record" => {
+                    options.record = path();
+                    true
+                }
+                "exact-order" => assign(&mut options.exact_order, flag(&text)),
+                "memory-cap" => match text.parse() {
+                    Ok(bytes) => {
+                        options.memory_cap = Some(bytes);
+                        true
+                    }
+                    Err(_) => false,
+                },
+                "library-locks" => assign(&mut options.library_locks, flag(&text)),
+                "adversarial" => {
+                    options.adversary = match &*text {
+                        "all" => Some(Adversary::All),
+                        "writes" => Some(Adversary::Writes),
+                        "spare-one" => Some(Adversary::SpareOne),
+                        _ => None,
+                    };
+                    options.adversary.is_some()
+                }
+                "adversarial-pause" => assign(&mut options.adversary_pause_milliseconds, text.parse().ok()),
+                "atomic-functions" => {
+                    options.atomic_functions = path();
+                    true
+                }
+                "critical-sections" => assign(&mut options.critical_sections, flag(&text)),
+                "reexec" => assign(&mut options.started_again, flag(&text)),
+                _ => false,
+            };
+            if !known {
+                unknown.push(pair.to_owned());
+            }
+        }
+        (options, unknown)
+    }
+}
+
+fn flag(text: &str) -> Option<bool> {
+    match text {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn assign<T>(option: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *option = value;
+            true
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_decoded_and_strangers_told() {
+        let (options, unknown) = Options::parse(
+            "findings=/tmp/a%3Bb%25c;analysis=fasttrack,velodrome;memory-cap=4096;exact-order=1;adversarial=writes;\
+             adversarial-pause=x;colour=red;library-locks=2",
+        );
+        assert_eq!(options.findings.as_deref(), Some(c"/tmp/a;b%c"));
+        assert_eq!(options.analyses, ["fasttrack", "velodrome"]);
+        assert_eq!(options.memory_cap, Some(4096));
+        assert!(options.exact_order && !options.library_locks);
+        assert_eq!((options.adversary, options.adversary_pause_milliseconds), (Some(Adversary::Writes), 100));
+        assert_eq!(unknown, ["adversarial-pause=x", "colour=red", "library-locks=2"]);
+    }
+}

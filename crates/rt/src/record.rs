@@ -1,0 +1,180 @@
+//! The recorder: writes all that happens into a trace, by all threads at once.
+//!
+//! Each thread fills blocks of its own. What orders threads is stamped at once, while the object is locked, so that the
+//! order of the trace is one that has happened; plain accesses are stamped together with the next such event. Blocks are
+//! written when they are full, and when some time has passed, so that a trace is of use even if the program is killed.
+
+use crate::files::KeptFile;
+use crate::layout;
+use crate::spin::Spin;
+use crate::telling::{self, Names};
+use crate::thread::Thread;
+use keirin_core::event::{FunctionId, Op, SiteId, ThreadId};
+use keirin_core::trace::native::{SharedWriter, ThreadWriter};
+use rustc_hash::FxHashMap;
+use std::ffi::CString;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A block is written after this many events, before it is full: then the names that it uses are written first.
+const BLOCK_EVENTS: u32 = 4000;
+/// A thread that has events for so many clock ticks writes them, full block or not (about a tenth of a second).
+const HOLD_BACK_TICKS: u64 = 300_000_000;
+
+/// The trace that is being written.
+pub(crate) struct Recorder {
+    shared: SharedWriter<KeptFile>,
+    names: Spin<RecordedNames>,
+    /// There are names that were not written yet.
+    new_names: AtomicBool,
+    failed: AtomicBool,
+}
+
+#[derive(Default)]
+struct RecordedNames {
+    names: Names,
+    functions: FxHashMap<usize, FunctionId>,
+}
+
+/// What a thread records with. The lock is nearly always free: only the end of the run takes it from elsewhere.
+pub(crate) struct ThreadRecorder(Spin<Held>);
+
+struct Held {
+    writer: ThreadWriter,
+    /// Events that were not written yet.
+    events: u32,
+    since: u64,
+    functions: FxHashMap<usize, FunctionId>,
+}
+
+impl Recorder {
+    /// Begins a trace.
+    pub(crate) fn create(path: CString) -> io::Result<Self> {
+        let file = KeptFile::create(path, true)?;
+        Ok(Self {
+            shared: SharedWriter::new(file)?,
+            names: Spin::new(RecordedNames::default()),
+            new_names: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+        })
+    }
+
+    /// What a new thread records with.
+    pub(crate) fn thread(&self, id: ThreadId) -> Option<Box<ThreadRecorder>> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let writer = ThreadWriter::new(id).ok()?;
+        let since = layout::processor_clock();
+        Some(Box::new(ThreadRecorder(Spin::new(Held {
+            writer,
+            events: 0,
+            since,
+            functions: FxHashMap::default(),
+        }))))
+    }
+
+    /// Something has happened. `orders`: it takes part in the order of threads.
+    #[inline]
+    pub(crate) fn event(&self, thread: &mut Thread, op: Op, pc: usize, orders: bool) {
+        if thread.writer.is_none() {
+            return;
+        }
+        let site = if pc == 0 {
+            SiteId::NONE
+        } else {
+            thread.site(pc, |pc| {
+                self.new_names.store(true, Ordering::Relaxed);
+                self.names.lock().names.site(pc)
+            })
+        };
+        let Some(recorder) = &thread.writer else { return };
+        let mut held = recorder.0.lock();
+        let mut result = held.writer.push(&self.shared, site, op);
+        if orders {
+            result = result.and_then(|()| held.writer.seal(&self.shared));
+        }
+        held.events += 1;
+        let late = orders && layout::processor_clock().wrapping_sub(held.since) > HOLD_BACK_TICKS;
+        if held.events >= BLOCK_EVENTS || late {
+            result = result.and_then(|()| self.write_block(&mut held));
+        }
+        drop(held);
+        if let Err(error) = result {
+            thread.writer = None;
+            self.give_up(&error);
+        }
+    }
+
+    fn write_block(&self, held: &mut Held) -> io::Result<()> {
+        if self.new_names.swap(false, Ordering::Relaxed) {
+            let mut names = self.names.lock();
+            names.names.new_regions();
+            self.shared.write_tables(&names.names.tables)?;
+        }
+        held.writer.flush(&self.shared)?;
+        held.events = 0;
+        held.since = layout::processor_clock();
+        Ok(())
+    }
+
+    #[cold]
+    fn give_up(&self, error: &io::Error) {
+        if !self.failed.swap(true, Ordering::Relaxed) {
+            telling::note(&format!("the trace ends early: {error}"));
+        }
+    }
+
+    /// A function was entered.
+    pub(crate) fn call(&self, thread: &mut Thread, function: usize, call: usize) {
+        let Some(recorder) = &thread.writer else { return };
+        let known = recorder.0.lock().functions.get(&function).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = self.function(function);
+            recorder.0.lock().functions.insert(function, id);
+            id
+        });
+        self.event(thread, Op::Call { function: id }, call, false);
+    }
+
+    fn function(&self, function: usize) -> FunctionId {
+        let mut recorded = self.names.lock();
+        let recorded = &mut *recorded;
+        if let Some(id) = recorded.functions.get(&function) {
+            return *id;
+        }
+        let site = recorded.names.site(function);
+        recorded.names.tables.functions.push(site);
+        let id = FunctionId(recorded.names.tables.functions.len() as u32 - 1);
+        recorded.functions.insert(function, id);
+        self.new_names.store(true, Ordering::Relaxed);
+        id
+    }
+
+    /// A thread has ended.
+    pub(crate) fn end_thread(&self, recorder: &ThreadRecorder) {
+        if self.failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let result = self.write_block(&mut recorder.0.lock());
+        if let Err(error) = result {
+            self.give_up(&error);
+        }
+    }
+
+    /// The run is over. Threads that still run write no more.
+    pub(crate) fn finish(&self) {
+        if self.failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut names = self.names.lock();
+        names.names.new_regions();
+        let result = self.shared.finish(&names.names.tables);
+        drop(names);
+        // Later blocks are refused; that is not worth a word.
+        self.failed.store(true, Ordering::Relaxed);
+        if let Err(error) = result {
+            telling::note(&format!("the trace ends early: {error}"));
+        }
+    }
+}

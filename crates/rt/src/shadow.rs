@@ -1,0 +1,654 @@
+//! Shadow memory: what is known about the program's memory, found by address without a search.
+//!
+//! Each word of eight bytes has a [`Word`] of four numbers. An analysis whose cell is small enough
+//! ([`Online::COMPACT`]) keeps it there, one cell for each half of the word:
+//!
+//! | number | content |
+//! |---|---|
+//! | 0 | lower half: the cell's first 60 bits; above them the bytes of the half that the cell is about |
+//! | 1 | lower half: the cell's second 60 bits; above them two bits: the word is locked; it has a record |
+//! | 2, 3 | upper half, in the same way (the two bits are unused) |
+//!
+//! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
+//! goes into a [`Record`]; number 1 is then its address, and the others are zero. An analysis with large cells has records
+//! only. When all of a record fits again, it is given back.
+//!
+//! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
+//! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
+//! without the lock unless there is a record: a thread that uses such memory at the same time may then leave a cell behind,
+//! or lose one, but never touches a record that is gone.
+
+use crate::layout::{self, PAGE_BYTES, PAGES_IN_USE, SHADOW, SHADOW_SHIFT, WORD_BYTES, shadow_of};
+use crate::objects::Objects;
+use crate::spin::pause;
+use keirin_core::analysis::Analysis;
+use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::clock::Epoch;
+use keirin_core::event::{AccessKind, ThreadId};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+const LOCKED: u64 = 1 << 63;
+const RECORD: u64 = 1 << 62;
+const CELL_BITS: u64 = (1 << 60) - 1;
+const SHAPE_SHIFT: u32 = 60;
+/// Longer stretches are given back to the kernel instead of being filled with zeros.
+const GIVE_BACK_BYTES: usize = 16 * PAGE_BYTES;
+
+/// An analysis that can run in the program.
+pub(crate) trait Online:
+    Analysis<Thread: Send, Cell: Send, Sync: Send> + Sync + Send + Sized + 'static
+{
+    /// Cells fit into two numbers of 60 bits, mostly.
+    const COMPACT: bool = false;
+
+    /// How many threads can be told apart, if cells are compact.
+    const MOST_ACTORS: u32 = u32::MAX;
+
+    /// The last position of a thread, if cells are compact.
+    const LAST_POSITION: u64 = u64::MAX;
+
+    /// True if a thread knows all that an actor did up to a position.
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        let _ = (thread, me, actor, position);
+        false
+    }
+
+    /// What an access makes of a packed cell, if that is simple. `new` is the access as a packed cell remembers it.
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let _ = (thread, new, kind, numbers);
+        None
+    }
+
+    /// The cell as two numbers, if it fits.
+    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
+        let _ = cell;
+        None
+    }
+
+    /// The cell that [`Online::pack`] made numbers of. Zeros are the default cell.
+    fn unpack(numbers: [u64; 2]) -> Self::Cell {
+        let _ = numbers;
+        Self::Cell::default()
+    }
+}
+
+impl Online for Empty {}
+
+impl Online for FastTrack<Compact> {
+    const COMPACT: bool = true;
+    const MOST_ACTORS: u32 = Compact::MOST_THREADS;
+    const LAST_POSITION: u64 = Compact::LAST_TIME;
+
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        thread.knows(me, Epoch::new(actor, position))
+    }
+
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let after = Self::shortcut(thread, Compact::from_bits(new), kind, numbers.map(Compact::from_bits))?;
+        Some(after.map(Compact::bits))
+    }
+
+    #[inline]
+    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
+        cell.plain()
+    }
+
+    #[inline]
+    fn unpack(numbers: [u64; 2]) -> Self::Cell {
+        Self::Cell::from_plain(numbers)
+    }
+}
+
+/// The shadow of eight bytes.
+#[repr(C, align(32))]
+#[derive(Debug)]
+pub(crate) struct Word([AtomicU64; 4]);
+
+/// What does not fit into a word.
+pub(crate) struct Record<A: Online> {
+    /// Cells with the bytes that they cover; no two have a byte in common.
+    cells: Vec<(u8, A::Cell)>,
+    /// Locks and the like that lie at this address.
+    pub(crate) objects: Objects<A>,
+}
+
+impl<A: Online> Default for Record<A> {
+    fn default() -> Self {
+        Self { cells: Vec::new(), objects: Objects::default() }
+    }
+}
+
+/// Shows each cell of some bytes, split so that it covers none but these.
+fn touch_cells<C: Clone + Default>(cells: &mut Vec<(u8, C)>, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
+    let mut remaining = mask;
+    let mut index = 0;
+    while remaining != 0 && index < cells.len() {
+        let shared = cells[index].0 & remaining;
+        if shared == cells[index].0 {
+            visit(&mut cells[index].1, shared);
+        } else if shared != 0 {
+            let mut half = cells[index].1.clone();
+            cells[index].0 &= !shared;
+            visit(&mut half, shared);
+            cells.push((shared, half));
+        }
+        remaining &= !shared;
+        index += 1;
+    }
+    if remaining != 0 {
+        let mut fresh = C::default();
+        visit(&mut fresh, remaining);
+        cells.push((remaining, fresh));
+    }
+}
+
+fn forget_cells<C>(cells: &mut Vec<(u8, C)>, mask: u8) {
+    for cell in cells.iter_mut() {
+        cell.0 &= !mask;
+    }
+    cells.retain(|cell| cell.0 != 0);
+}
+
+/// The four numbers that stand for some cells, if they can: in each half all cells must be the same.
+fn pack_cells<A: Online>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
+    let mut numbers = [0; 4];
+    for half in 0..2 {
+        let mut content = None;
+        let mut shape = 0;
+        for (mask, cell) in cells {
+            let bytes = mask >> (4 * half) & 0xf;
+            if bytes == 0 {
+                continue;
+            }
+            let packed = A::pack(cell)?;
+            if content.is_some_and(|content| content != packed) {
+                return None;
+            }
+            content = Some(packed);
+            shape |= u64::from(bytes);
+        }
+        if let Some([first, second]) = content {
+            numbers[2 * half] = first | shape << SHAPE_SHIFT;
+            numbers[2 * half + 1] = second;
+        }
+    }
+    Some(numbers)
+}
+
+fn unpack_cells<A: Online>(numbers: [u64; 4]) -> Vec<(u8, A::Cell)> {
+    let mut cells = Vec::new();
+    for half in 0..2 {
+        let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
+        if shape != 0 {
+            let cell = A::unpack([numbers[2 * half] & CELL_BITS, numbers[2 * half + 1] & CELL_BITS]);
+            cells.push((shape << (4 * half), cell));
+        }
+    }
+    cells
+}
+
+impl Word {
+    /// The shadow of the word that holds an address. The shadow must be mapped.
+    #[inline]
+    pub(crate) fn of(addr: usize) -> &'static Word {
+        // SAFETY: the whole shadow is mapped, aligned and zeroed at the start and never unmapped; it is only ever accessed
+        // as words of atomics.
+        unsafe { &*(shadow_of(addr) as *const Word) }
+    }
+
+    /// Takes the word. None if the runtime is being switched off, so that nobody waits for one who has failed.
+    #[inline]
+    pub(crate) fn lock<A: Online>(&self) -> Option<Locked<'_, A>> {
+        let mut tries = 0;
+        loop {
+            let head = self.0[1].load(Ordering::Relaxed);
+            let free = head & LOCKED == 0;
+            if free
+                && self.0[1]
+                    .compare_exchange_weak(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return Some(Locked { word: self, head, marker: std::marker::PhantomData });
+            }
+            if !crate::watch::is_on() {
+                return None;
+            }
+            pause(tries);
+            tries = tries.wrapping_add(1);
+        }
+    }
+}
+
+impl Word {
+    /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
+    #[inline(always)]
+    pub(crate) fn shortcut<A: Online>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let head = self.0[1].load(Ordering::Relaxed);
+        if head & (LOCKED | RECORD) != 0
+            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            return false;
+        }
+        let low = self.0[0].load(Ordering::Relaxed);
+        let high = self.0[2].load(Ordering::Relaxed);
+        let high_second = self.0[3].load(Ordering::Relaxed);
+        let alike = mask == 0xff && low == high && head == high_second;
+        let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
+        let second =
+            if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
+        if !(first.0 && second.0) || (low | high == 0 && !pages::admit(self)) {
+            self.0[1].store(head, Ordering::Release);
+            return false;
+        }
+        self.0[0].store(first.1, Ordering::Relaxed);
+        self.0[2].store(second.1, Ordering::Relaxed);
+        self.0[3].store(second.2, Ordering::Relaxed);
+        self.0[1].store(first.2, Ordering::Release);
+        true
+    }
+}
+
+/// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
+#[inline(always)]
+fn half_shortcut<A: Online>(
+    thread: &A::Thread,
+    new: u64,
+    kind: AccessKind,
+    bytes: u8,
+    first: u64,
+    second: u64,
+) -> (bool, u64, u64) {
+    if bytes == 0 {
+        return (true, first, second);
+    }
+    let shape = (first >> SHAPE_SHIFT) as u8;
+    if shape != bytes && shape != 0 {
+        return (false, 0, 0);
+    }
+    match A::shortcut(thread, new, kind, [first & CELL_BITS, second]) {
+        Some([first, second]) => (true, first | u64::from(bytes) << SHAPE_SHIFT, second),
+        None => (false, 0, 0),
+    }
+}
+
+/// A word that the calling thread owns.
+pub(crate) struct Locked<'a, A: Online> {
+    word: &'a Word,
+    /// What number 1 will be when the word is let go.
+    head: u64,
+    marker: std::marker::PhantomData<A>,
+}
+
+impl<A: Online> Drop for Locked<'_, A> {
+    #[inline]
+    fn drop(&mut self) {
+        self.word.0[1].store(self.head, Ordering::Release);
+    }
+}
+
+impl<A: Online> Locked<'_, A> {
+    #[inline]
+    fn numbers(&self) -> [u64; 4] {
+        let number = |index: usize| self.word.0[index].load(Ordering::Relaxed);
+        [number(0), self.head, number(2), number(3)]
+    }
+
+    #[inline]
+    fn set_numbers(&mut self, numbers: [u64; 4]) {
+        for index in [0, 2, 3] {
+            self.word.0[index].store(numbers[index], Ordering::Relaxed);
+        }
+        self.head = numbers[1];
+    }
+
+    /// The record, if there is one.
+    #[inline]
+    pub(crate) fn record(&mut self) -> Option<&mut Record<A>> {
+        if self.head & RECORD == 0 {
+            return None;
+        }
+        // SAFETY: a word with this bit holds the address of a record of this analysis, the only one of the run, made by
+        // `put_record`; it belongs to who holds the word's lock.
+        Some(unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) })
+    }
+
+    fn put_record(&mut self, record: Box<Record<A>>) -> &mut Record<A> {
+        pages::mark_record(self.word);
+        for index in [0, 2, 3] {
+            self.word.0[index].store(0, Ordering::Relaxed);
+        }
+        let record = Box::into_raw(record);
+        self.head = record as u64 | RECORD;
+        // SAFETY: it was just made, and belongs to who holds the lock.
+        unsafe { &mut *record }
+    }
+
+    fn take_record(&mut self) -> Option<Box<Record<A>>> {
+        let record: *mut Record<A> = self.record()?;
+        self.head = 0;
+        // SAFETY: it was made by `Box::into_raw` in `put_record`, and nothing refers to it any more.
+        Some(unsafe { Box::from_raw(record) })
+    }
+
+    /// True if there is a record.
+    #[inline]
+    pub(crate) fn has_record(&self) -> bool {
+        self.head & RECORD != 0
+    }
+
+    /// The record; if there is none the cells move into a new one.
+    pub(crate) fn make_record(&mut self) -> &mut Record<A> {
+        if self.head & RECORD == 0 {
+            let cells = unpack_cells::<A>(self.numbers());
+            return self.put_record(Box::new(Record { cells, objects: Objects::default() }));
+        }
+        // SAFETY: as in `record`.
+        unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) }
+    }
+
+    /// Gives the record back if all of it fits into the word.
+    fn settle(&mut self) {
+        if !A::COMPACT {
+            return;
+        }
+        let Some(record) = self.record() else { return };
+        if record.objects.is_empty()
+            && let Some(numbers) = pack_cells::<A>(&record.cells)
+        {
+            drop(self.take_record());
+            self.set_numbers(numbers);
+        }
+    }
+
+    /// Shows each cell of some bytes of the word.
+    #[inline(always)]
+    pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
+        if A::COMPACT && self.head & RECORD == 0 {
+            let numbers = self.numbers();
+            let [low, low_second, high, high_second] = numbers;
+            let shape = low >> SHAPE_SHIFT;
+            if mask == 0xff && low == high && low_second == high_second && (shape == 0xf || shape == 0) {
+                // Nearly always all eight bytes are alike, and were accessed together.
+                let mut cell = A::unpack([low & CELL_BITS, low_second]);
+                visit(&mut cell, mask);
+                return match A::pack(&cell) {
+                    Some([first, second]) => {
+                        let first = first | 0xf << SHAPE_SHIFT;
+                        self.set_numbers([first, second, first, second]);
+                    }
+                    None => self.put_cells(vec![(mask, cell)]),
+                };
+            }
+            let fits = |half: usize| {
+                let (bytes, shape) = (mask >> (4 * half) & 0xf, (numbers[2 * half] >> SHAPE_SHIFT) as u8);
+                bytes == shape || bytes & shape == 0
+            };
+            if fits(0) && fits(1) {
+                return self.touch_halves(numbers, mask, visit);
+            }
+        }
+        self.touch_record(mask, visit);
+    }
+
+    /// Each half has one cell, and the bytes are all of it, or others.
+    #[inline]
+    fn touch_halves(&mut self, mut numbers: [u64; 4], mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
+        let mut too_large = Vec::new();
+        for half in 0..2 {
+            let bytes = mask >> (4 * half) & 0xf;
+            if bytes == 0 {
+                continue;
+            }
+            let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
+            let before = [numbers[2 * half] & CELL_BITS, numbers[2 * half + 1]];
+            let mut cell = if shape == bytes { A::unpack(before) } else { A::Cell::default() };
+            visit(&mut cell, bytes << (4 * half));
+            match A::pack(&cell) {
+                // Bytes with the same history share a cell: a loop over bytes leaves one.
+                Some(after) if shape == bytes || shape == 0 || after == before => {
+                    numbers[2 * half] = after[0] | u64::from(shape | bytes) << SHAPE_SHIFT;
+                    numbers[2 * half + 1] = after[1];
+                }
+                _ => {
+                    if shape == bytes {
+                        numbers[2 * half] = 0;
+                        numbers[2 * half + 1] = 0;
+                    }
+                    too_large.push((bytes << (4 * half), cell));
+                }
+            }
+        }
+        if too_large.is_empty() {
+            self.set_numbers(numbers);
+        } else {
+            too_large.extend(unpack_cells::<A>(numbers));
+            self.put_cells(too_large);
+        }
+    }
+
+    #[cold]
+    fn put_cells(&mut self, cells: Vec<(u8, A::Cell)>) {
+        self.put_record(Box::new(Record { cells, objects: Objects::default() }));
+    }
+
+    #[inline(never)]
+    fn touch_record(&mut self, mask: u8, visit: impl FnMut(&mut A::Cell, u8)) {
+        touch_cells(&mut self.make_record().cells, mask, visit);
+        self.settle();
+    }
+
+    /// Forgets what is known about some bytes, and what lies there.
+    fn forget(&mut self, mask: u8) {
+        if mask == 0xff {
+            drop(self.take_record());
+            return self.set_numbers([0; 4]);
+        }
+        if self.numbers() == [0; 4] {
+            return;
+        }
+        let record = self.make_record();
+        forget_cells(&mut record.cells, mask);
+        if mask & 1 != 0 {
+            record.objects = Objects::default();
+        }
+        if record.cells.is_empty() && record.objects.is_empty() {
+            drop(self.take_record());
+            return self.set_numbers([0; 4]);
+        }
+        self.settle();
+    }
+}
+
+/// The words of a range, each with the bytes that belong to it: (address of the word, mask).
+#[inline]
+pub(crate) fn words(addr: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
+    let end = addr + size;
+    (addr & !(WORD_BYTES - 1)..end).step_by(WORD_BYTES).map(move |word| {
+        let from = addr.max(word) - word;
+        let to = end.min(word + WORD_BYTES) - word;
+        (word, (0xff << from) as u8 & (0xff >> (8 - to)) as u8)
+    })
+}
+
+/// Forgets all that is known about a range.
+pub(crate) fn forget<A: Online>(addr: usize, size: usize) {
+    if size == 0 || !layout::is_program(addr, size) {
+        return;
+    }
+    let page_of_program = PAGE_BYTES >> SHADOW_SHIFT;
+    let first_page = addr.next_multiple_of(page_of_program);
+    let end_page = (addr + size) / page_of_program * page_of_program;
+    if first_page >= end_page {
+        return forget_words::<A>(addr, size);
+    }
+    forget_words::<A>(addr, first_page - addr);
+    let mut page = first_page;
+    while page < end_page {
+        // Runs of pages that are in use; what is not in use needs nothing.
+        if !pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
+            page += page_of_program;
+            continue;
+        }
+        let start = page;
+        page += page_of_program;
+        while page < end_page && pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
+            page += page_of_program;
+        }
+        clear(start, page - start);
+    }
+    forget_words::<A>(end_page, addr + size - end_page);
+}
+
+/// Fills the shadow of whole pages with zeros.
+fn clear(start: usize, size: usize) {
+    let (shadow, bytes) = (shadow_of(start), size << SHADOW_SHIFT);
+    if bytes >= GIVE_BACK_BYTES {
+        // SAFETY: the range lies in the shadow, a private anonymous mapping, and reads as zeros afterwards.
+        unsafe { libc::madvise(shadow as *mut libc::c_void, bytes, libc::MADV_DONTNEED) };
+        return;
+    }
+    for word in (start..start + size).step_by(WORD_BYTES) {
+        Word::of(word).0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
+    }
+}
+
+fn forget_words<A: Online>(addr: usize, size: usize) {
+    for (word, mask) in words(addr, size) {
+        let shadow = Word::of(word);
+        let numbers = shadow.0.each_ref().map(|number| number.load(Ordering::Relaxed));
+        if numbers == [0; 4] {
+            continue;
+        }
+        if mask == 0xff && numbers[1] & RECORD == 0 {
+            shadow.0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
+        } else if let Some(mut locked) = shadow.lock::<A>() {
+            locked.forget(mask);
+        }
+    }
+}
+
+fn forget_records<A: Online>(page: usize, size: usize) {
+    for word in (page..page + size).step_by(WORD_BYTES) {
+        let shadow = Word::of(word);
+        if shadow.0[1].load(Ordering::Relaxed) & RECORD != 0
+            && let Some(mut locked) = shadow.lock::<A>()
+        {
+            locked.forget(0xff);
+        }
+    }
+}
+
+/// Which pages of the shadow are in use: bounds its memory, and makes giving it back cheap.
+pub(crate) mod pages {
+    use super::*;
+
+    const IN_USE: u64 = 1;
+    const RECORDS: u64 = 2;
+
+    static USED: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+    /// Bytes of shadow memory in use, about.
+    pub(crate) fn used() -> usize {
+        USED.load(Ordering::Relaxed) * PAGE_BYTES
+    }
+
+    /// Bounds the shadow memory.
+    pub(crate) fn set_most(bytes: usize) {
+        MOST.store(bytes / PAGE_BYTES, Ordering::Relaxed);
+    }
+
+    fn bits(word: &Word) -> (&'static AtomicU64, u32) {
+        let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
+        let address = PAGES_IN_USE.base + page / 32 * 8;
+        // SAFETY: the table is mapped, aligned and zeroed at the start, and only accessed as atomics.
+        (unsafe { &*(address as *const AtomicU64) }, (page % 32 * 2) as u32)
+    }
+
+    /// True if something may be put into a word that was never used. False: the memory is used up.
+    #[inline]
+    pub(crate) fn admit(word: &Word) -> bool {
+        let (bits, shift) = bits(word);
+        bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(word, bits, shift)
+    }
+
+    /// The end of the pages that were last asked for from the kernel, and how many.
+    static AHEAD: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(1));
+    /// So many pages are asked for at once, if they are used one after the other.
+    const MOST_AHEAD: usize = 2048;
+
+    /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
+    /// order: that is several times cheaper than to have each one come when it is needed.
+    fn ask_ahead(page: usize) {
+        let next = AHEAD.0.load(Ordering::Relaxed) == page;
+        let count = if next { (AHEAD.1.load(Ordering::Relaxed) * 2).min(MOST_AHEAD) } else { 1 };
+        AHEAD.0.store(page + count, Ordering::Relaxed);
+        AHEAD.1.store(count, Ordering::Relaxed);
+        if count > 1 {
+            let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
+            // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
+            // pages come when they are needed.
+            unsafe { libc::madvise(first as *mut libc::c_void, bytes, libc::MADV_POPULATE_WRITE) };
+        }
+    }
+
+    #[cold]
+    fn admit_page(word: &Word, bits: &AtomicU64, shift: u32) -> bool {
+        if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
+            return false;
+        }
+        if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
+            USED.fetch_add(1, Ordering::Relaxed);
+            let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
+            if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed)
+            {
+                ask_ahead(page);
+            }
+        }
+        true
+    }
+
+    /// A word of the page gets a record.
+    pub(super) fn mark_record(word: &Word) {
+        let (bits, shift) = bits(word);
+        if bits.load(Ordering::Relaxed) >> shift & RECORDS == 0 {
+            bits.fetch_or(RECORDS << shift, Ordering::Relaxed);
+        }
+    }
+
+    /// The page is no longer in use; false if it was not. `records` is called if there may be records.
+    pub(super) fn take(word: &Word, records: impl FnOnce()) -> bool {
+        let (bits, shift) = bits(word);
+        let old = bits.load(Ordering::Relaxed) >> shift & (IN_USE | RECORDS);
+        if old == 0 {
+            return false;
+        }
+        if old & RECORDS != 0 {
+            records();
+        }
+        if bits.fetch_and(!((IN_USE | RECORDS) << shift), Ordering::Relaxed) >> shift & IN_USE != 0 {
+            USED.fetch_sub(1, Ordering::Relaxed);
+        }
+        true
+    }
+}
+
+impl Word {
+    /// True if nothing was ever put here, and there is no room for it.
+    #[inline]
+    pub(crate) fn is_refused(&self) -> bool {
+        let empty = self.0[0].load(Ordering::Relaxed) == 0
+            && self.0[2].load(Ordering::Relaxed) == 0
+            && self.0[1].load(Ordering::Relaxed) == 0;
+        empty && !pages::admit(self)
+    }
+}

@@ -1,0 +1,244 @@
+//! The start and the end of a watched program, and its children.
+
+use crate::driver::{Driver, Watcher, Watching};
+use crate::layout::{BLOCKS, PAGES_IN_USE, Region, SHADOW};
+use crate::options::{Options, VARIABLE};
+use crate::record::Recorder;
+use crate::shadow::{Online, pages};
+use crate::spin::Spin;
+use crate::{files, modules, regions, telling, thread, tls, watch};
+use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::handover::End;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// Where the findings of this process and its children go.
+static FINDINGS: Spin<Option<CString>> = Spin::new(None);
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// Called before all constructors of the program and its libraries.
+///
+/// # Safety
+/// `environment` must be null or a list of strings with a null at its end; `arguments` likewise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __keirin_start(
+    _count: c_int,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) {
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    // SAFETY: by the contract of this function.
+    let Some(value) = (unsafe { find_variable(environment) }) else { return };
+    let result = std::panic::catch_unwind(|| start(&value, arguments, environment));
+    if result.is_err() {
+        telling::note("keirin has failed at its start; the program runs unwatched. Please report this");
+    }
+}
+
+/// Called by instrumented modules, if nobody has before.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_init() {
+    if !STARTED.load(Ordering::Acquire) {
+        // SAFETY: null is allowed.
+        unsafe { __keirin_start(0, std::ptr::null(), std::ptr::null()) };
+    }
+}
+
+/// The value of our variable. (The C library's own list of variables may not be there yet.)
+///
+/// # Safety
+/// `environment` must be null or a list of strings with a null at its end.
+unsafe fn find_variable(mut environment: *const *const c_char) -> Option<String> {
+    let of_entry = |entry: &[u8]| {
+        let value = entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"=")?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    };
+    if environment.is_null() {
+        let all = files::read(&CString::from(c"/proc/self/environ")).ok()?;
+        return all.split(|byte| *byte == 0).find_map(of_entry);
+    }
+    loop {
+        // SAFETY: the list ends with a null, before which all are strings with an end.
+        let entry = unsafe {
+            if (*environment).is_null() {
+                return None;
+            }
+            CStr::from_ptr(*environment)
+        };
+        if let Some(value) = of_entry(entry.to_bytes()) {
+            return Some(value);
+        }
+        // SAFETY: this was not the end of the list.
+        environment = unsafe { environment.add(1) };
+    }
+}
+
+fn start(value: &str, arguments: *const *const c_char, environment: *const *const c_char) {
+    // Panics are told through the findings, not on the program's standard error.
+    std::panic::set_hook(Box::new(|panic| telling::note(&format!("internal error: {panic}"))));
+    let (options, unknown) = Options::parse(value);
+    modules::update();
+    let Some(findings) = &options.findings else { return };
+    if !telling::start(findings) {
+        return;
+    }
+    *FINDINGS.lock() = Some(findings.clone());
+    for pair in unknown {
+        telling::note(&format!(
+            "the runtime does not know `{pair}`: is the program built by another version?"
+        ));
+    }
+    if let Err(Trouble { code, taken }) = map_all() {
+        if taken && !options.started_again && !arguments.is_null() && !environment.is_null() {
+            start_again(value, arguments, environment);
+        }
+        telling::note(&match code {
+            libc::ENOMEM => {
+                "the address space is limited (ulimit -v), so that there is no room for shadow memory; \
+                             the program runs unwatched"
+                    .to_owned()
+            }
+            _ if taken => "addresses that keirin needs are taken, and starting again without randomization \
+                           of addresses did not help; the program runs unwatched"
+                .to_owned(),
+            code => format!("shadow memory cannot be mapped (error {code}); the program runs unwatched"),
+        });
+        return;
+    }
+    if let Some(bytes) = options.memory_cap {
+        pages::set_most(bytes);
+    }
+    if let Some(path) = &options.atomic_functions {
+        match files::read(path) {
+            Ok(text) => {
+                regions::load_functions(&String::from_utf8_lossy(&text));
+            }
+            Err(error) => telling::note(&format!("the list of atomic functions cannot be read: {error}")),
+        }
+    }
+    let watcher = choose(&options);
+    let functions = watcher.recorder().is_some() || regions::has_functions();
+    watch::switch_on(watcher, options.library_locks, functions);
+    // SAFETY: the function has the right type; it runs after the exit handlers of the program, which come later.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+}
+
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    watch::finish(End::Exit(status));
+}
+
+/// Why memory could not be had.
+struct Trouble {
+    code: i32,
+    /// Something else is there.
+    taken: bool,
+}
+
+fn map_all() -> Result<(), Trouble> {
+    [PAGES_IN_USE, BLOCKS, SHADOW].into_iter().try_for_each(map)
+}
+
+fn map(region: Region) -> Result<(), Trouble> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: a mapping that replaces nothing.
+    let address = unsafe {
+        libc::syscall(
+            libc::SYS_mmap,
+            region.base,
+            region.size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        )
+    };
+    if address == -1 {
+        let code = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+        return Err(Trouble { code, taken: code == libc::EEXIST });
+    }
+    if address as usize != region.base {
+        // An old kernel takes the address as a wish.
+        return Err(Trouble { code: libc::EEXIST, taken: true });
+    }
+    // Core dumps would be terabytes long.
+    // SAFETY: the range was just mapped.
+    unsafe { libc::madvise(address as *mut c_void, region.size, libc::MADV_DONTDUMP) };
+    Ok(())
+}
+
+/// Starts the program again without randomization of addresses. Returns only if that fails.
+fn start_again(value: &str, arguments: *const *const c_char, environment: *const *const c_char) {
+    let Ok(changed) = CString::new(format!("{VARIABLE}={value};reexec=1")) else { return };
+    let mut variables = vec![changed.as_ptr()];
+    let mut next = environment;
+    // SAFETY: the list ends with a null, before which all are strings with an end.
+    unsafe {
+        while !(*next).is_null() {
+            if !CStr::from_ptr(*next).to_bytes().starts_with(VARIABLE.as_bytes()) {
+                variables.push(*next);
+            }
+            next = next.add(1);
+        }
+    }
+    variables.push(std::ptr::null());
+    // SAFETY: all lists end with a null, and all strings have an end.
+    unsafe {
+        let persona = libc::personality(0xffff_ffff);
+        if persona == -1 || libc::personality((persona | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) == -1 {
+            return;
+        }
+        libc::syscall(libc::SYS_execve, c"/proc/self/exe".as_ptr(), arguments, variables.as_ptr());
+    }
+}
+
+fn driver<A: Online>(analysis: A, options: &Options) -> &'static Driver<A> {
+    let recorder = options.record.as_ref().and_then(|path| {
+        Recorder::create(path.clone())
+            .inspect_err(|error| {
+                let path = path.to_string_lossy();
+                telling::note(&format!("{path} cannot be written: {error}; the run is not recorded"));
+            })
+            .ok()
+    });
+    let watching =
+        Watching { exact_order: options.exact_order, critical_sections: options.critical_sections };
+    Box::leak(Box::new(Driver::new(analysis, recorder, watching)))
+}
+
+/// The driver for the analyses that are asked for.
+fn choose(options: &Options) -> &'static dyn Watcher {
+    let names: Vec<&str> = options.analyses.iter().map(String::as_str).collect();
+    match &names[..] {
+        [] | ["empty"] => driver(Empty, options),
+        _ => {
+            let driver = driver(FastTrack::<Compact>::default(), options);
+            watch::set_shortcut(driver);
+            driver
+        }
+    }
+}
+
+/// In a child process after a fork. If there were several threads, locks may be held by threads that are gone: the child is
+/// not watched. Else it goes on, and tells its own findings.
+pub(crate) fn in_child() {
+    // Whatever lock is held now was held by a thread that is gone: nobody will ever release it.
+    let alone = thread::Registry::try_with(|registry| {
+        registry.entries().iter().filter(|entry| !entry.ended).count() <= 1
+    });
+    let findings = FINDINGS.try_lock().and_then(|findings| findings.clone());
+    let told = telling::abandon() && findings.is_some_and(|findings| telling::start(&findings));
+    if alone != Some(true) || !told {
+        telling::note("this process was forked from one with several threads; it is not watched");
+        watch::switch_off();
+        tls::set_thread(thread::ENDED);
+        return;
+    }
+    watch::after_fork();
+}

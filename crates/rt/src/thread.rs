@@ -1,0 +1,382 @@
+//! What the runtime keeps for each thread of the program.
+//!
+//! A [`Thread`] belongs to its thread alone, with two exceptions: the one that creates a thread prepares it, and the one
+//! that has joined it gives it back. [`Inside::enter`] is the one way to it; while it is held, hooks of the same thread (a
+//! signal handler, or code of ours that the compiler did not expect) find the thread busy and tell nothing.
+
+use crate::arena;
+use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
+use crate::record::ThreadRecorder;
+use crate::spin::Spin;
+use crate::tls;
+use keirin_core::analysis::fasttrack::Compact;
+use keirin_core::event::{SiteId, ThreadId};
+use keirin_core::finding::Findings;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
+
+/// Calls that can be open at once; deeper ones are not told apart.
+const MOST_FRAMES: usize = 1 << 20;
+/// Entries of the tables of recent places and sites.
+const RECENT_PLACES: usize = 1 << 10;
+/// Entries of the table of recent reads; also known to `abi::access`.
+pub(crate) const RECENT_READS: usize = 1 << 12;
+/// Bits of an entry of that table for the epoch.
+pub(crate) const RECENT_EPOCH_BITS: u32 = 20;
+
+/// Operations that came while the thread was busy in the runtime, in all threads: a signal handler did them.
+pub(crate) static MISSED: AtomicU64 = AtomicU64::new(0);
+
+/// An open call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// The return address of the call.
+    call: usize,
+    /// The stack pointer in the function: frames whose pointer is not above the current one are gone, whatever way they
+    /// were left (`longjmp`, exceptions through code that is not instrumented).
+    stack_pointer: usize,
+    /// Of this call and all outer ones.
+    hash: u64,
+    /// 0 if it was not needed so far.
+    number: StackNumber,
+    /// The call is an atomic region.
+    region: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct RecentPlace {
+    pc: usize,
+    hash: u64,
+    size: u32,
+    number: PlaceNumber,
+}
+
+/// A thread of the program.
+pub(crate) struct Thread {
+    inside: AtomicBool,
+    pub(crate) id: ThreadId,
+    /// Who this thread is for the analysis: itself, or one whose work it goes on with.
+    pub(crate) actor: ThreadId,
+    /// Its time, as the analysis counts it.
+    pub(crate) position: u64,
+    /// Open ignore annotations.
+    pub(crate) ignoring: u32,
+    /// Open atomic regions.
+    pub(crate) regions: u32,
+    /// Locks that it holds.
+    pub(crate) locks_held: u32,
+    /// The analysis' state.
+    pub(crate) state: *mut (),
+    pub(crate) findings: Findings,
+    /// For each finding the number under which it was told.
+    pub(crate) told: Vec<u32>,
+    pub(crate) writer: Option<Box<ThreadRecorder>>,
+    /// Accesses that were looked at in full.
+    pub(crate) accesses: u64,
+    frames: *mut Frame,
+    depth: usize,
+    places: Box<[RecentPlace]>,
+    sites: Box<[(usize, SiteId)]>,
+    recent_reads: Box<[AtomicU64]>,
+}
+
+impl Thread {
+    /// A thread that has done nothing yet.
+    pub(crate) fn new(id: ThreadId, actor: ThreadId, position: u64, state: *mut ()) -> Box<Self> {
+        Box::new(Self {
+            inside: AtomicBool::new(false),
+            id,
+            actor,
+            position,
+            ignoring: 0,
+            regions: 0,
+            locks_held: 0,
+            state,
+            findings: Findings::new(),
+            told: Vec::new(),
+            writer: None,
+            accesses: 0,
+            frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
+            depth: 0,
+            places: vec![RecentPlace::default(); RECENT_PLACES].into(),
+            sites: Box::default(),
+            recent_reads: (0..RECENT_READS).map(|_| AtomicU64::new(0)).collect(),
+        })
+    }
+
+    /// Gives back what an ended thread does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.release_frames();
+        self.places = Box::default();
+        self.sites = Box::default();
+        self.recent_reads = Box::default();
+    }
+
+    fn release_frames(&mut self) {
+        let frames = std::mem::replace(&mut self.frames, std::ptr::null_mut());
+        self.depth = 0;
+        if !frames.is_null() {
+            // SAFETY: it was mapped with this size, and nobody refers to it any more.
+            unsafe { arena::unmap(frames.cast(), MOST_FRAMES * size_of::<Frame>()) };
+        }
+    }
+
+    /// The open calls.
+    fn frames(&mut self) -> &mut [Frame] {
+        if self.frames.is_null() {
+            return &mut [];
+        }
+        // SAFETY: so many frames were written into memory of this thread's own.
+        unsafe { std::slice::from_raw_parts_mut(self.frames, self.depth) }
+    }
+
+    /// A function was entered. Gives how many atomic regions were left on the way without notice.
+    #[inline]
+    pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
+        let left = self.drop_stale(stack_pointer);
+        let hash = self.stack_hash();
+        if self.depth < MOST_FRAMES && !self.frames.is_null() {
+            let hash = (hash ^ call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
+            unsafe {
+                self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, region })
+            };
+            self.depth += 1;
+        }
+        left
+    }
+
+    /// A function is about to return. Gives how many atomic regions end with it.
+    #[inline]
+    pub(crate) fn leave_function(&mut self, stack_pointer: usize) -> u32 {
+        let depth = self.depth;
+        let left = self.drop_stale(stack_pointer);
+        if self.depth == depth && depth > 0 {
+            // The frame has grown since the function was entered.
+            self.depth -= 1;
+            return u32::from(self.frame_is_region(self.depth));
+        }
+        left
+    }
+
+    #[inline]
+    fn drop_stale(&mut self, stack_pointer: usize) -> u32 {
+        let mut regions = 0;
+        while self.depth > 0 && self.frame(self.depth - 1).stack_pointer <= stack_pointer {
+            self.depth -= 1;
+            regions += u32::from(self.frame_is_region(self.depth));
+        }
+        regions
+    }
+
+    #[inline]
+    fn frame(&self, index: usize) -> &Frame {
+        debug_assert!(index < MOST_FRAMES);
+        // SAFETY: frames below the greatest depth so far were written; callers ask for no other.
+        unsafe { &*self.frames.add(index) }
+    }
+
+    #[inline]
+    fn frame_is_region(&self, index: usize) -> bool {
+        self.frame(index).region
+    }
+
+    #[inline]
+    fn stack_hash(&self) -> u64 {
+        if self.depth == 0 { 0 } else { self.frame(self.depth - 1).hash }
+    }
+
+    /// The number of open calls.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The number of the current place.
+    #[inline]
+    pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
+        let hash = self.stack_hash();
+        let index = (pc ^ (hash >> 20) as usize) % RECENT_PLACES;
+        let recent = &self.places[index];
+        if recent.pc == pc && recent.hash == hash && recent.size == size {
+            return recent.number;
+        }
+        self.look_up_place(pc, size, hash, index)
+    }
+
+    #[cold]
+    fn look_up_place(&mut self, pc: usize, size: u32, hash: u64, index: usize) -> PlaceNumber {
+        let mut stack = 0;
+        for frame in self.frames() {
+            if frame.number == 0 {
+                frame.number = places::stack(Call { caller: stack, pc: frame.call });
+            }
+            stack = frame.number;
+        }
+        let number = places::number(Place { pc, stack, size });
+        self.places[index] = RecentPlace { pc, hash, size, number };
+        number
+    }
+
+    /// The recorder's number of an instruction, which `look_up` finds or makes.
+    #[inline]
+    pub(crate) fn site(&mut self, pc: usize, look_up: impl FnOnce(usize) -> SiteId) -> SiteId {
+        if self.sites.is_empty() {
+            self.sites = vec![(0, SiteId::NONE); RECENT_PLACES].into();
+        }
+        let recent = &mut self.sites[(pc ^ pc >> 10) % RECENT_PLACES];
+        if recent.0 != pc {
+            *recent = (pc, look_up(pc));
+        }
+        recent.1
+    }
+
+    /// Remembers that the thread has read memory in its current epoch, for the hooks: see `abi::access`.
+    #[inline]
+    pub(crate) fn note_read(&self, addr: usize, size: usize) {
+        let (index, tag) = recent_read(addr, size);
+        let epoch = self.position & ((1 << RECENT_EPOCH_BITS) - 1);
+        self.recent_reads[index].store(tag << RECENT_EPOCH_BITS | epoch, Ordering::Relaxed);
+    }
+
+    /// An access of now as a compact cell remembers it, without its place.
+    #[inline]
+    pub(crate) fn epoch_bits(&self) -> u64 {
+        Compact::at(self.actor, self.position).bits()
+    }
+
+    /// Tells the hooks of the calling thread, which is this one, what need not be told again in the epoch that begins.
+    pub(crate) fn begin_epoch(&self) {
+        let epoch = self.epoch_bits();
+        let low = self.position & ((1 << RECENT_EPOCH_BITS) - 1);
+        if low == 0 {
+            // The epochs of the table start anew.
+            self.recent_reads.iter().for_each(|entry| entry.store(0, Ordering::Relaxed));
+        }
+        tls::set_epoch(epoch | 0xf << 60, epoch, self.recent_reads.as_ptr() as usize, low);
+    }
+}
+
+/// Where a read of four, eight or sixteen bytes, aligned to four, is remembered, and as what.
+#[inline]
+fn recent_read(addr: usize, size: usize) -> (usize, u64) {
+    let unit = (addr & ((1 << 44) - 1)) >> 2;
+    (unit % RECENT_READS, (unit as u64) << 2 | (size / 8) as u64)
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.release_frames();
+    }
+}
+
+/// Stands in the place of a thread that has ended: what its last destructors do is not told.
+pub(crate) const ENDED: *mut Thread = std::ptr::without_provenance_mut(1);
+
+/// The calling thread, inside of the runtime.
+pub(crate) struct Inside(*mut Thread);
+
+impl Inside {
+    /// None if the thread is inside already, which is counted, or not known.
+    #[inline]
+    pub(crate) fn enter() -> Option<Self> {
+        let entered = Self::enter_quietly();
+        if entered.is_none() && !tls::thread().is_null() && tls::thread() != ENDED {
+            MISSED.fetch_add(1, Ordering::Relaxed);
+        }
+        entered
+    }
+
+    /// The same, but not counted.
+    #[inline(always)]
+    pub(crate) fn enter_quietly() -> Option<Self> {
+        let thread = tls::thread();
+        if thread.is_null() || thread == ENDED {
+            return None;
+        }
+        // SAFETY: the pointer is set to a thread that lives until it is taken away again, by the same thread. Only the
+        // flag is looked at, so that one who is inside keeps the rest for itself.
+        let inside = unsafe { &(*thread).inside };
+        if inside.load(Ordering::Relaxed) {
+            return None;
+        }
+        inside.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        Some(Self(thread))
+    }
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `enter`; a thread is not given back while somebody is inside.
+        unsafe { (*self.0).inside.store(false, Ordering::Relaxed) };
+    }
+}
+
+impl Deref for Inside {
+    type Target = Thread;
+
+    #[inline]
+    fn deref(&self) -> &Thread {
+        // SAFETY: the flag gives exclusive access.
+        unsafe { &*self.0 }
+    }
+}
+
+impl DerefMut for Inside {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Thread {
+        // SAFETY: the flag gives exclusive access.
+        unsafe { &mut *self.0 }
+    }
+}
+
+/// What is known about all threads that there ever were.
+pub(crate) struct Registry(Vec<Entry>);
+
+/// A thread as others see it.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    /// Null when it is given back.
+    pub(crate) thread: *mut Thread,
+    /// Who created it where; unknown for the first one, and for those that nobody announced.
+    pub(crate) parent: Option<(ThreadId, PlaceNumber)>,
+    pub(crate) name: Option<Box<[u8]>>,
+    pub(crate) ended: bool,
+    pub(crate) joined: bool,
+}
+
+// SAFETY: the pointer is followed only by the thread itself, or by one who has prepared or joined it.
+unsafe impl Send for Entry {}
+
+static REGISTRY: Spin<Registry> = Spin::new(Registry(Vec::new()));
+
+impl Registry {
+    /// Looks at all threads.
+    pub(crate) fn with<R>(look: impl FnOnce(&mut Registry) -> R) -> R {
+        look(&mut REGISTRY.lock())
+    }
+
+    /// The same, unless somebody else is looking.
+    pub(crate) fn try_with<R>(look: impl FnOnce(&mut Registry) -> R) -> Option<R> {
+        Some(look(&mut *REGISTRY.try_lock()?))
+    }
+
+    /// The next number; the thread itself follows with [`Registry::set`].
+    pub(crate) fn add(&mut self, parent: Option<(ThreadId, PlaceNumber)>) -> ThreadId {
+        let thread = std::ptr::null_mut();
+        self.0.push(Entry { thread, parent, name: None, ended: false, joined: false });
+        ThreadId((self.0.len() - 1) as u32)
+    }
+
+    /// The entry of a thread.
+    pub(crate) fn entry(&mut self, id: ThreadId) -> Option<&mut Entry> {
+        self.0.get_mut(id.index())
+    }
+
+    /// All entries, by number.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+}

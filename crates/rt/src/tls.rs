@@ -1,0 +1,82 @@
+//! A few words for each thread that the hooks reach with one instruction: valid from the first instruction of a thread,
+//! without allocation, start or destructor.
+//!
+//! Rust's `thread_local!` would call into the dynamic linker when this is part of a shared object; defined here by hand
+//! with the initial-exec model, it does not, and in an executable the linker turns it into a constant offset.
+
+use crate::thread::Thread;
+use std::arch::{asm, global_asm};
+
+global_asm!(
+    ".section .tbss.__keirin_tls,\"awT\",@nobits",
+    ".p2align 6",
+    ".globl __keirin_tls",
+    ".hidden __keirin_tls",
+    ".type __keirin_tls,@object",
+    ".size __keirin_tls,64",
+    "__keirin_tls:",
+    ".zero 64",
+    ".text",
+);
+
+/// Offset of the pointer to the [`Thread`].
+const THREAD: usize = 0;
+/// Offset of what the shadow of a word holds that this thread wrote in its current epoch; 0: always ask.
+pub(crate) const WROTE: usize = 8;
+/// The same for what it read.
+pub(crate) const READ: usize = 16;
+/// Offset of the address of the table of recent reads.
+pub(crate) const RECENT: usize = 24;
+/// Offset of the low bits of an entry of that table in the current epoch.
+pub(crate) const RECENT_EPOCH: usize = 32;
+
+#[inline(always)]
+fn get<const OFFSET: usize>() -> usize {
+    let value: usize;
+    // SAFETY: reads a word of the block above, which every thread has.
+    unsafe {
+        asm!(
+            "mov {value}, qword ptr [rip + __keirin_tls@GOTTPOFF]",
+            "mov {value}, qword ptr fs:[{value} + {offset}]",
+            value = out(reg) value,
+            offset = const OFFSET,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    value
+}
+
+#[inline(always)]
+fn set<const OFFSET: usize>(value: usize) {
+    // SAFETY: writes a word of the block above, which every thread has, and which nobody else refers to.
+    unsafe {
+        asm!(
+            "mov {base}, qword ptr [rip + __keirin_tls@GOTTPOFF]",
+            "mov qword ptr fs:[{base} + {offset}], {value}",
+            base = out(reg) _,
+            value = in(reg) value,
+            offset = const OFFSET,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// The calling thread, null until it is attached.
+#[inline(always)]
+pub(crate) fn thread() -> *mut Thread {
+    get::<THREAD>() as *mut Thread
+}
+
+/// Attaches or detaches the calling thread.
+pub(crate) fn set_thread(thread: *mut Thread) {
+    set::<THREAD>(thread as usize);
+}
+
+/// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.
+#[inline]
+pub(crate) fn set_epoch(wrote: u64, read: u64, recent: usize, recent_epoch: u64) {
+    set::<WROTE>(wrote as usize);
+    set::<READ>(read as usize);
+    set::<RECENT>(recent);
+    set::<RECENT_EPOCH>(recent_epoch as usize);
+}
