@@ -10,6 +10,7 @@ pub mod many_tasks;
 pub mod oracle;
 pub mod programs;
 pub mod readers;
+pub mod runtime;
 pub mod shapes;
 pub mod structure;
 pub mod table;

@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
+use keirin_bench::runtime::{self, Compiler, adversarial, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
 use keirin_bench::{analyses, many_tasks, oracle, tasks, traces, transactions};
@@ -81,6 +82,30 @@ fn main() -> Result<()> {
             many_tasks::tables(&programs()?, &settings, print)
         }
         Some(("run-many-tasks", arguments)) => run_many_tasks(arguments),
+        Some(("runtime", arguments)) => {
+            let settings = runtime::Settings {
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                share: f64::from(*arguments.get_one::<u32>("share").expect("has a default")),
+                threads: *arguments.get_one("threads").expect("has a default"),
+                kernels: arguments
+                    .get_many("kernels")
+                    .map(|names| names.cloned().collect())
+                    .unwrap_or_default(),
+                compilers: compilers(arguments),
+            };
+            runtime::tables(&programs()?, &settings, print)
+        }
+        Some(("adversarial", arguments)) => {
+            let runs = *arguments.get_one("runs").expect("has a default");
+            for compiler in compilers(arguments) {
+                print(&adversarial::table(&programs()?, &adversarial::Settings { runs, compiler })?);
+            }
+            Ok(())
+        }
+        Some(("stress", arguments)) => {
+            print(&stress::table(&programs()?, &compilers(arguments))?);
+            Ok(())
+        }
         _ => bail!("no such command"),
     }
 }
@@ -115,6 +140,16 @@ fn command_line() -> Command {
     let shrink = Arg::new("shrink")
         .value_parser(value_parser!(u32).range(1..=1000))
         .help("Make the runs so many times smaller");
+    let compiler = Arg::new("compiler")
+        .long("compiler")
+        .value_name("NAME")
+        .action(ArgAction::Append)
+        .value_parser(PossibleValuesParser::new(Compiler::ALL.map(Compiler::name)))
+        .help("Compiler of the programs; both unless told otherwise");
+    let counted = |name: &'static str, default: &'static str, most: i64| {
+        let parser = value_parser!(u32).range(1..=most);
+        Arg::new(name).long(name).value_name("N").default_value(default).value_parser(parser)
+    };
     Command::new("keirin-bench")
         .about("Measures keirin; prints tables in Markdown")
         .subcommand_required(true)
@@ -170,6 +205,27 @@ fn command_line() -> Command {
                 .arg(Arg::new("tasks").required(true).value_parser(number_from)),
         )
         .subcommand(
+            Command::new("runtime")
+                .about("What it costs to watch programs with threads, beside the compilers' sanitizers")
+                .args([
+                    rounds.clone(),
+                    compiler.clone(),
+                    counted("threads", "2", 64).help("Threads of each kernel"),
+                    counted("share", "100", 1000).help("Per cent of the usual work of each kernel"),
+                    Arg::new("kernels").value_name("KERNEL").num_args(0..).help("Kernels; all by default"),
+                ]),
+        )
+        .subcommand(
+            Command::new("adversarial")
+                .about("How often a defect is found with and without adversarial scheduling")
+                .args([counted("runs", "50", 10_000).help("Runs of each program"), compiler.clone()]),
+        )
+        .subcommand(
+            Command::new("stress")
+                .about("Programs that strain the runtime: whether they are right, and their peak memory")
+                .arg(compiler),
+        )
+        .subcommand(
             Command::new("structure")
                 .about("What the structures of runs with tasks cost to build and to ask")
                 .args([rounds, shrink.clone().long("shrink").value_name("N").default_value("1")]),
@@ -220,6 +276,13 @@ fn families(arguments: &ArgMatches, default: &[Family]) -> Vec<Family> {
     match arguments.get_many::<Family>("families") {
         Some(families) => families.copied().collect(),
         None => default.to_vec(),
+    }
+}
+
+fn compilers(arguments: &ArgMatches) -> Vec<Compiler> {
+    match arguments.get_many::<String>("compiler") {
+        Some(names) => names.filter_map(|name| Compiler::from_name(name)).collect(),
+        None => Compiler::ALL.to_vec(),
     }
 }
 

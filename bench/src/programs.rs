@@ -46,6 +46,13 @@ impl Programs {
         command
     }
 
+    /// `keirin` without any arguments, for commands that have no progress to show.
+    pub fn bare_keirin(&self) -> Command {
+        let mut command = Command::new(&self.keirin);
+        command.env_remove("KEIRIN_OPTIONS");
+        command
+    }
+
     /// A bare reader, as a program of its own.
     pub fn reader(&self, reader: Reader, trace: &Path) -> Command {
         let mut command = Command::new(&self.bench);

@@ -2,6 +2,7 @@
 
 use crate::input::read_small;
 use crate::options::Options;
+use crate::symbols::{CodeFrame, Symbols};
 use anyhow::{Result, anyhow};
 use keirin_core::event::RegionId;
 use keirin_core::finding::{Doubt, Evidence, RawFinding, Verdict, Whole};
@@ -9,12 +10,16 @@ use keirin_core::select::{AtomicRule, Block, IgnoreRule, Selection};
 use keirin_core::trace::{NameKind, Place, Tables};
 use regex::Regex;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A list of rules is short; whatever is larger is something else.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// The rule for all functions but `main` and thread entry points.
 const FUNCTIONS: &str = "functions";
+
+/// The rule for critical sections.
+const CRITICAL_SECTIONS: &str = "critical-sections";
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -23,6 +28,8 @@ pub(crate) enum Rule {
     Matching { atomic: bool, pattern: Regex },
     /// All functions but `main` and entry points are atomic.
     Functions,
+    /// What is done while at least one lock is held is atomic.
+    CriticalSections,
 }
 
 impl Rule {
@@ -31,12 +38,17 @@ impl Rule {
         if text == FUNCTIONS {
             return Ok(Rule::Functions);
         }
+        if text == CRITICAL_SECTIONS {
+            return Ok(Rule::CriticalSections);
+        }
         let (atomic, expression) = if let Some(rest) = text.strip_prefix('+') {
             (true, rest)
         } else if let Some(rest) = text.strip_prefix('-') {
             (false, rest)
         } else {
-            return Err(format!("`{text}` is no rule: write `+REGEX`, `-REGEX` or `{FUNCTIONS}`"));
+            return Err(format!(
+                "`{text}` is no rule: write `+REGEX`, `-REGEX`, `{FUNCTIONS}` or `{CRITICAL_SECTIONS}`"
+            ));
         };
         Ok(Rule::Matching { atomic, pattern: pattern(expression)? })
     }
@@ -60,6 +72,7 @@ pub(crate) struct Looking {
     ignored: Vec<Regex>,
     skip_thread_local: bool,
     skip_read_only: bool,
+    symbols: Rc<Symbols>,
 }
 
 impl Looking {
@@ -83,14 +96,36 @@ impl Looking {
             ignored: options.ignore.clone(),
             skip_thread_local: options.skip_thread_local,
             skip_read_only: options.skip_read_only,
+            symbols: Rc::new(Symbols::new()),
         })
+    }
+
+    /// What names the instructions of programs.
+    pub(crate) fn symbols(&self) -> &Rc<Symbols> {
+        &self.symbols
+    }
+
+    /// Whether critical sections are meant to be atomic.
+    pub(crate) fn critical_sections(&self) -> bool {
+        self.rules.iter().any(|rule| matches!(rule, Rule::CriticalSections))
+    }
+
+    /// The rules in their order.
+    pub(crate) fn rules(&self) -> &[Rule] {
+        &self.rules
     }
 
     /// The same, for one reading of a trace.
     pub(crate) fn selection(&self) -> Selection {
+        let symbols = self.symbols.clone();
         Selection {
             atomic: (!self.rules.is_empty()).then(|| atomic_rule(self.rules.clone())),
-            ignored: (!self.ignored.is_empty()).then(|| ignore_rule(self.ignored.clone())),
+            critical_sections: self.critical_sections(),
+            function_names: Some(Box::new(move |function, tables| {
+                symbols.function_name(tables, function).map(|name| Box::from(&*name))
+            })),
+            ignored: (!self.ignored.is_empty())
+                .then(|| ignore_rule(self.ignored.clone(), self.symbols.clone())),
             thread_local: self.skip_thread_local,
             read_only: self.skip_read_only,
         }
@@ -98,7 +133,7 @@ impl Looking {
 }
 
 /// Labels are atomic and functions are not, unless a rule says otherwise; the last one that matches decides.
-fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
+pub(crate) fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
     Box::new(move |block| {
         let (name, is_function, inner) = match block {
             Block::Label(name) => (name, false, false),
@@ -107,14 +142,24 @@ fn atomic_rule(rules: Vec<Rule>) -> AtomicRule {
         let decided = rules.iter().rev().find_map(|rule| match rule {
             Rule::Matching { atomic, pattern } => pattern.is_match(name).then_some(*atomic),
             Rule::Functions => is_function.then_some(inner),
+            Rule::CriticalSections => None,
         });
         decided.unwrap_or(!is_function)
     })
 }
 
-fn ignore_rule(patterns: Vec<Regex>) -> IgnoreRule {
+fn ignore_rule(patterns: Vec<Regex>, symbols: Rc<Symbols>) -> IgnoreRule {
     Box::new(move |site, tables| {
         let Some(site) = tables.site(site) else { return false };
+        if let Place::Code { module, offset } = site.place {
+            let frames = symbols.frames(tables, module, offset);
+            let names = |frame: &CodeFrame| {
+                let file = frame.source.as_ref().map(|(file, ..)| file.clone());
+                frame.function.clone().into_iter().chain(file).collect::<Vec<_>>()
+            };
+            let mut names = frames.iter().flat_map(names);
+            return names.any(|name| patterns.iter().any(|pattern| pattern.is_match(&name)));
+        }
         let function = tables.function_name(site.function);
         let file = match site.place {
             Place::Source { file, .. } => tables.name(NameKind::File, file.0),
@@ -135,7 +180,8 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Adds what one run showed.
     pub(crate) fn add(&mut self, seen: &[RegionId], findings: &[RawFinding], tables: &Tables) {
-        for region in seen {
+        // A critical section cannot be named in a rule.
+        for region in seen.iter().filter(|region| region.critical_section().is_none()) {
             self.refuted.entry(tables.region_name(*region)).or_default();
         }
         for finding in findings {
@@ -152,7 +198,7 @@ impl Blocks {
                 },
                 Evidence::Race(_) | Evidence::Locking(_) => continue,
             };
-            for region in refuted {
+            for region in refuted.into_iter().filter(|region| region.critical_section().is_none()) {
                 self.refuted.insert(tables.region_name(region), true);
             }
         }
@@ -224,8 +270,11 @@ mod tests {
     #[test]
     fn wrong_rules_are_told() {
         let error = |text| Rule::parse(text).unwrap_err();
-        assert_eq!(error("add"), "`add` is no rule: write `+REGEX`, `-REGEX` or `functions`");
-        assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX` or `functions`");
+        assert_eq!(
+            error("add"),
+            "`add` is no rule: write `+REGEX`, `-REGEX`, `functions` or `critical-sections`"
+        );
+        assert_eq!(error(""), "`` is no rule: write `+REGEX`, `-REGEX`, `functions` or `critical-sections`");
         assert_eq!(error("+("), "the pattern `(` is wrong: unclosed group");
         assert!(
             error("+(a{1000}){1000}").starts_with("the pattern `(a{1000}){1000}` is wrong: Compiled regex")

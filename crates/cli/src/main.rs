@@ -10,16 +10,18 @@ mod cmd;
 mod input;
 mod options;
 mod output;
+mod process;
 mod progress;
 mod report;
 mod running;
 mod runtime_files;
 mod sources;
 mod suppress;
+mod symbols;
 mod witnesses;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use cmd::Exit;
+use cmd::{Ending, Exit};
 use keirin_core::trace::TraceError;
 use options::Command as Table;
 use std::ffi::OsString;
@@ -33,14 +35,14 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         complain(&format!("internal error, please report it with the input: {info}"));
     }));
-    let exit = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::Failed);
-    ExitCode::from(exit as u8)
+    let ending = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Exit::Failed.into());
+    ExitCode::from(ending.code())
 }
 
-fn run() -> Exit {
+fn run() -> Ending {
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some((language, words)) = cmd::compile::asked(&words) {
-        return ended(cmd::compile::run(language, words));
+        return ended(cmd::compile::run(language, words).map(Ending::from));
     }
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
@@ -48,35 +50,50 @@ fn run() -> Exit {
             if error.use_stderr() {
                 // If even this cannot be printed there is nothing left to say it with.
                 let _ = error.print();
-                return Exit::Usage;
+                return Exit::Usage.into();
             }
-            return match output::tolerate_closed(error.print()) {
+            let exit = match output::tolerate_closed(error.print()) {
                 Ok(()) => Exit::Clean,
                 Err(error) => {
                     complain(&format!("cannot write standard output: {error}"));
                     Exit::Failed
                 }
             };
+            return exit.into();
         }
     };
     ended(dispatch(&matches))
 }
 
 /// How keirin ends after a command. What went wrong is told.
-fn ended(result: anyhow::Result<Exit>) -> Exit {
+fn ended(result: anyhow::Result<Ending>) -> Ending {
     match result {
-        Ok(exit) => exit,
-        Err(error) if output::is_closed(&error) => Exit::Clean,
+        Ok(ending) => ending,
+        Err(error) if output::is_closed(&error) => Exit::Clean.into(),
         Err(error) => {
             complain(&format!("{error:#}"));
             let from_input =
                 error.chain().any(|cause| cause.is::<TraceError>() || cause.is::<std::io::Error>());
-            if from_input { Exit::Failed } else { Exit::Usage }
+            if from_input { Exit::Failed.into() } else { Exit::Usage.into() }
         }
     }
 }
 
-fn dispatch(matches: &ArgMatches) -> anyhow::Result<Exit> {
+fn dispatch(matches: &ArgMatches) -> anyhow::Result<Ending> {
+    let words = |matches: &ArgMatches| -> Vec<OsString> {
+        matches.get_many::<OsString>("program").into_iter().flatten().cloned().collect()
+    };
+    match matches.subcommand() {
+        Some(("run", matches)) => cmd::run::run(&words(matches), &options::load(Table::Run, matches)?),
+        Some(("record", matches)) => {
+            cmd::record::run(&words(matches), &options::load(Table::Record, matches)?)
+        }
+        _ => offline(matches).map(Ending::from),
+    }
+}
+
+/// The commands that run no program.
+fn offline(matches: &ArgMatches) -> anyhow::Result<Exit> {
     let paths = |matches: &ArgMatches| -> Vec<PathBuf> {
         matches.get_many::<PathBuf>("trace").into_iter().flatten().cloned().collect()
     };
@@ -115,6 +132,20 @@ fn command_line() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .subcommand(
+            with_options(Command::new("run"), Table::Run)
+                .about("Runs a program that was built with keirin, and reports what is wrong")
+                .after_help(
+                    "Exit codes: 66 findings, else that of the program (128 and the number of the signal if one ended \
+                     it); 2 wrong usage, 3 the program could not be watched, or keirin failed.",
+                )
+                .arg(program()),
+        )
+        .subcommand(
+            with_options(Command::new("record"), Table::Record)
+                .about("Runs a program that was built with keirin, and records a trace for `keirin check`")
+                .arg(program()),
+        )
         .subcommand(
             with_options(Command::new("check"), Table::Check)
                 .about("Checks recorded traces")
@@ -191,6 +222,17 @@ fn compiler(name: &'static str, about: &'static str) -> Command {
         )
 }
 
+fn program() -> Arg {
+    Arg::new("program")
+        .value_name("PROGRAM")
+        .help("The program and its arguments, after `--`")
+        .required(true)
+        .num_args(1..)
+        .last(true)
+        .value_parser(value_parser!(OsString))
+        .value_hint(clap::ValueHint::CommandWithArguments)
+}
+
 fn traces(help: &'static str) -> Arg {
     Arg::new("trace")
         .value_name("TRACE")
@@ -222,6 +264,9 @@ fn with_options(mut command: Command, table: Table) -> Command {
         if row.name == "atomic" {
             // `-REGEX` is a rule, not a flag.
             arg = arg.allow_hyphen_values(true);
+        }
+        if row.name == "adversarial" {
+            arg = arg.num_args(0..=1).require_equals(true).default_missing_value("all");
         }
         if row.name == "output" {
             arg = arg.short('o');

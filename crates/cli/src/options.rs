@@ -9,8 +9,8 @@ mod values;
 
 pub(crate) use sources::load;
 pub(crate) use values::{
-    Algorithm, Analyses, AnalysisName, Check, Checks, ColorChoice, Format, StructureName, Switch,
-    TraceFormat, When,
+    Adversary, Algorithm, Analyses, AnalysisName, Check, Checks, ColorChoice, Format, Size, StructureName,
+    Switch, TraceFormat, When,
 };
 
 use crate::atomic::Rule;
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Generate,
     Stats,
     Explain,
+    Run,
+    Record,
 }
 
 /// One row of the table.
@@ -95,8 +97,8 @@ macro_rules! options {
 }
 
 options! {
-    "analysis" analysis: Analyses = "velodrome", "NAMES", [Check],
-        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity";
+    "analysis" analysis: Analyses = "velodrome", "NAMES", [Check Run],
+        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. `keirin run` takes those of threads, by default fasttrack";
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare";
     "check" check: Checks = "annotated,gaps", "LIST", [Check],
@@ -115,9 +117,9 @@ options! {
         "Published Velodrome: give every operation outside regions a node of its own";
     "no-gc" no_gc: bool = "", "", [Check],
         "Published Velodrome: keep nodes that can no longer be on a cycle";
-    "atomic" atomic: Vec<Rule> = "", "RULE", [Check],
-        "What is meant to be atomic: `+REGEX` or `-REGEX` on labels and function names, or `functions` for all functions but main and thread entry points; the last rule that matches decides; may be given several times";
-    "atomic-file" atomic_file: Vec<PathBuf> = "", "FILE", [Check],
+    "atomic" atomic: Vec<Rule> = "", "RULE", [Check Run],
+        "What is meant to be atomic: `+REGEX` or `-REGEX` on labels and function names, `functions` for all functions but main and thread entry points, or `critical-sections` for what is done from the first lock on that a thread takes until it holds none; the last rule that matches decides; may be given several times";
+    "atomic-file" atomic_file: Vec<PathBuf> = "", "FILE", [Check Run],
         "Rules as for --atomic from a file, one a line; they come before those of --atomic";
     "write-atomic-spec" write_atomic_spec: Option<PathBuf> = "", "FILE", [Check],
         "Write the blocks that were not refuted as a file for --atomic-file";
@@ -129,26 +131,38 @@ options! {
         "Leave out reads of data that is not written any more; may hide findings";
     "lenient" lenient: bool = "", "", [Check Convert Stats],
         "Go on after events that cannot have happened and blocks that are damaged, and count them";
-    "format" format: Format = "terminal", "FORMAT", [Check Demo],
+    "format" format: Format = "terminal", "FORMAT", [Check Demo Run],
         "Report as `terminal`, `json`, `sarif` or `dot`";
-    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats],
-        "Write to a file instead of standard output";
-    "color" color: ColorChoice = "auto", "WHEN", [Check Demo],
+    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats Run Record],
+        "Write to a file instead of standard output; for `record`, the trace";
+    "color" color: ColorChoice = "auto", "WHEN", [Check Demo Run],
         "Colour: `auto`, `always` or `never`; NO_COLOR is honoured by `auto`";
-    "max-per-site" max_per_site: u64 = "10", "N", [Check],
+    "max-per-site" max_per_site: u64 = "10", "N", [Check Run],
         "Show at most this many findings for one place in the program; 0 shows all";
-    "suppressions" suppressions: Vec<PathBuf> = "", "FILE", [Check],
+    "suppressions" suppressions: Vec<PathBuf> = "", "FILE", [Check Run],
         "Do not report what this file suppresses, with reasons; may be given several times";
-    "baseline" baseline: Option<PathBuf> = "", "FILE", [Check],
+    "baseline" baseline: Option<PathBuf> = "", "FILE", [Check Run],
         "Report only what is not in this baseline";
-    "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check],
+    "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check Run],
         "Write the findings as a baseline for later runs";
-    "suggest-suppressions" suggest_suppressions: bool = "", "", [Check],
+    "suggest-suppressions" suggest_suppressions: bool = "", "", [Check Run],
         "Print an entry for the suppression file after each finding that is reported";
-    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check Explain],
+    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check Explain Run],
         "Look for source files here as well; may be given several times";
-    "stats" stats: bool = "", "", [Check],
+    "stats" stats: bool = "", "", [Check Run],
         "Print figures about the work of the analyses";
+    "record" record: Option<PathBuf> = "", "FILE", [Run],
+        "Record a trace as well, for `keirin check`";
+    "exact-order" exact_order: bool = "", "", [Run Record],
+        "Keep the order of racing accesses in the trace exactly; slower";
+    "adversarial" adversarial: Option<Adversary> = "", "POLICY", [Run],
+        "Make threads wait where another could come in between, so that rare schedules become likely: `all` operations, `writes` only, or `spare-one` (one thread never waits)";
+    "adversarial-pause" adversarial_pause: Option<u64> = "", "MS", [Run],
+        "How long such a thread waits at most, in milliseconds";
+    "memory-cap" memory_cap: Option<Size> = "", "SIZE", [Run Record],
+        "How much memory the runtime may take inside of the program, as 500M or 4G; beyond it, it forgets and says so";
+    "library-locks" library_locks: bool = "", "", [Run Record],
+        "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
     "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
@@ -220,6 +234,8 @@ mod tests {
             Command::Generate => "gen",
             Command::Stats => "stats",
             Command::Explain => "explain",
+            Command::Run => "run",
+            Command::Record => "record",
         }
     }
 

@@ -2,13 +2,15 @@
 
 use anyhow::{Context, Result};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StderrLock, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// An open destination.
 pub(crate) enum Output {
     Standard(BufWriter<StdoutLock<'static>>),
+    /// Standard error, because standard output belongs to the program that runs.
+    Error(BufWriter<StderrLock<'static>>),
     File {
         partial: BufWriter<NamedTempFile>,
         path: PathBuf,
@@ -43,6 +45,11 @@ impl Output {
         opened.with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Standard error.
+    pub(crate) fn error() -> Self {
+        Output::Error(buffered(io::stderr().lock()))
+    }
+
     /// Tells beforehand what can be told of why opening would fail: a wrong name should not cost an hour of work.
     pub(crate) fn check(path: Option<&Path>) -> Result<()> {
         if let Some(path) = path.filter(|path| path.as_os_str() != STANDARD_OUTPUT) {
@@ -53,13 +60,18 @@ impl Output {
 
     /// True if a person is looking.
     pub(crate) fn is_terminal(&self) -> bool {
-        matches!(self, Output::Standard(_)) && io::stdout().is_terminal()
+        match self {
+            Output::Standard(_) => io::stdout().is_terminal(),
+            Output::Error(_) => io::stderr().is_terminal(),
+            Output::File { .. } | Output::Special { .. } => false,
+        }
     }
 
     /// Completes the output. Before this, a file does not appear under its name.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
             Output::Standard(mut out) => tolerate_closed(out.flush()).context("cannot write standard output"),
+            Output::Error(mut out) => tolerate_closed(out.flush()).context("cannot write standard error"),
             Output::File { partial, path } => {
                 let context = || format!("cannot write {}", path.display());
                 let partial =
@@ -78,6 +90,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Standard(out) => out.write(bytes),
+            Output::Error(out) => out.write(bytes),
             Output::File { partial, .. } => partial.write(bytes),
             Output::Special { out, .. } => out.write(bytes),
         }
@@ -86,6 +99,7 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Standard(out) => out.flush(),
+            Output::Error(out) => out.flush(),
             Output::File { partial, .. } => partial.flush(),
             Output::Special { out, .. } => out.flush(),
         }

@@ -100,6 +100,25 @@ impl RegionId {
         Self(Self::FUNCTION | function.0)
     }
 
+    /// Regions with this bit, and without the one of functions, are critical sections; the other bits are the site where
+    /// the first lock is acquired.
+    const SITE: u32 = 1 << 30;
+
+    /// The region from the acquire of a lock, at a site, by a thread that holds none, until it holds none again.
+    pub fn of_critical_section(site: SiteId) -> Self {
+        // A site that is not known, or has an impossible number, is the last one of all.
+        Self(Self::SITE | site.0.min(Self::SITE - 1))
+    }
+
+    /// The site at which this region begins, if it is a critical section.
+    pub fn critical_section(self) -> Option<SiteId> {
+        let is_one = self.is_some() && self.0 & (Self::FUNCTION | Self::SITE) == Self::SITE;
+        is_one.then(|| match self.0 & !Self::SITE {
+            site if site == Self::SITE - 1 => SiteId::NONE,
+            site => SiteId(site),
+        })
+    }
+
     /// The function whose calls are this region, if it is such a one.
     pub fn function(self) -> Option<FunctionId> {
         (self.is_some() && self.0 & Self::FUNCTION != 0).then_some(FunctionId(self.0 & !Self::FUNCTION))

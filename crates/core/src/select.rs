@@ -36,11 +36,18 @@ pub type AtomicRule = Box<dyn Fn(Block<'_>) -> bool>;
 /// Whether the accesses at a site are left out.
 pub type IgnoreRule = Box<dyn Fn(SiteId, &Tables) -> bool>;
 
+/// Names a function that the tables do not name.
+pub type NameRule = Box<dyn Fn(FunctionId, &Tables) -> Option<Box<str>>>;
+
 /// What is looked at.
 #[derive(Default)]
 pub struct Selection {
     /// Which blocks are atomic; without a rule all labels are, and no function.
     pub atomic: Option<AtomicRule>,
+    /// What names functions that have no name in the trace; without it they are not atomic.
+    pub function_names: Option<NameRule>,
+    /// What a thread does from the first lock on that it takes until it holds none is atomic.
+    pub critical_sections: bool,
     /// Which sites are left out.
     pub ignored: Option<IgnoreRule>,
     /// Leave out accesses by a location's only thread so far.
@@ -52,7 +59,11 @@ pub struct Selection {
 impl Selection {
     /// True if everything is looked at as it comes.
     pub fn is_everything(&self) -> bool {
-        self.atomic.is_none() && self.ignored.is_none() && !self.thread_local && !self.read_only
+        self.atomic.is_none()
+            && !self.critical_sections
+            && self.ignored.is_none()
+            && !self.thread_local
+            && !self.read_only
     }
 }
 
@@ -60,6 +71,7 @@ impl std::fmt::Debug for Selection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Selection")
             .field("atomic", &self.atomic.is_some())
+            .field("critical_sections", &self.critical_sections)
             .field("ignored", &self.ignored.is_some())
             .field("thread_local", &self.thread_local)
             .field("read_only", &self.read_only)
@@ -105,6 +117,8 @@ struct Thread {
     regions: Vec<bool>,
     /// For each open call whether it was made a region.
     calls: Vec<bool>,
+    /// How many locks are held; one that is held twice counts twice.
+    held: u32,
 }
 
 /// Who has accessed a location.
@@ -193,6 +207,24 @@ impl<'a> Select<'a> {
                     batch.push(position, event);
                 }
             }
+            Op::Acquire { .. } if self.selection.critical_sections => {
+                let held = &mut self.threads[index].held;
+                *held += 1;
+                if *held == 1 {
+                    let op = Op::Begin { region: RegionId::of_critical_section(event.site) };
+                    batch.push(position, Event { op, ..event });
+                }
+                batch.push(position, event);
+            }
+            Op::Release { .. } if self.selection.critical_sections => {
+                batch.push(position, event);
+                let held = &mut self.threads[index].held;
+                // A release without an acquire is for the driver to complain about.
+                if *held == 1 {
+                    batch.push(position, Event { op: Op::End, ..event });
+                }
+                *held = held.saturating_sub(1);
+            }
             Op::Alloc { size, addr } | Op::Free { size, addr } => {
                 self.sharing.forget(addr, size);
                 batch.push(position, event);
@@ -240,13 +272,21 @@ impl<'a> Select<'a> {
 
     fn is_atomic_function(&mut self, function: FunctionId, entry: bool) -> bool {
         let Some(rule) = &self.selection.atomic else { return false };
-        let Some(name) = self.inner.tables().function_name(function) else { return false };
+        let tables = self.inner.tables();
+        let name = |function| match tables.function_name(function) {
+            Some(name) => Some(Box::from(name)),
+            None => self.selection.function_names.as_ref().and_then(|names| names(function, tables)),
+        };
+        let work_out =
+            || name(function).is_some_and(|name: Box<str>| rule(Block::Function { name: &name, entry }));
         let index = function.index();
+        if index >= MOST_REMEMBERED {
+            return work_out();
+        }
         if self.functions.len() <= index {
             self.functions.resize(index + 1, [None; 2]);
         }
-        *self.functions[index][usize::from(entry)]
-            .get_or_insert_with(|| rule(Block::Function { name, entry }))
+        *self.functions[index][usize::from(entry)].get_or_insert_with(work_out)
     }
 
     fn is_ignored(&mut self, site: SiteId) -> bool {
@@ -359,6 +399,23 @@ mod tests {
             ["T|call(main)", "T|call(f)", "T|begin(f)", "T|r(x)", "T|end()", "T|return", "T|return"]
         );
         assert_eq!((left_out.functions, left_out.events), (1, 5));
+    }
+
+    #[test]
+    fn from_the_first_lock_to_the_last_is_a_region() {
+        let text = "T|acq(a)|\nT|acq(b)|\nT|rel(a)|\nT|w(x)|\nT|rel(b)|\nT|w(x)|\n";
+        let mut reader = std_format::Reader::new(text.as_bytes());
+        let selection = Selection { critical_sections: true, ..Selection::default() };
+        let mut select = Select::new(&mut reader, selection);
+        let mut batch = Batch::new();
+        select.fill(&mut batch).unwrap();
+        let ops: Vec<Op> = batch.events().iter().map(|event| event.op).collect();
+        let section = RegionId::of_critical_section(batch.events()[0].site);
+        assert_eq!((ops.len(), ops[0], ops[6]), (8, Op::Begin { region: section }, Op::End));
+        assert_eq!(section.critical_section(), Some(batch.events()[1].site));
+        assert_eq!(RegionId(5).critical_section(), None);
+        assert_eq!(RegionId::of_critical_section(SiteId::NONE).critical_section(), Some(SiteId::NONE));
+        assert_eq!(RegionId::of_function(FunctionId(5)).critical_section(), None);
     }
 
     #[test]

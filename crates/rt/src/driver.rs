@@ -9,14 +9,16 @@
 //! between are in one epoch.
 
 use crate::actors::Actors;
+use crate::adversary::Adversary;
 use crate::places::PlaceNumber;
 use crate::record::Recorder;
-use crate::shadow::{self, Locked, Online, Word, words};
+use crate::shadow::{self, Locked, Shadowed, Word, words};
 use crate::thread::{Entry, Registry, Thread};
 use crate::{blocks, layout, objects, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId, ThreadId,
+    AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
+    ThreadId,
 };
 use keirin_core::finding::{Findings, Moment, RawStep};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -35,6 +37,7 @@ pub(crate) trait Watcher: Sync {
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     );
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
+    fn lock_awaited(&self, thread: &mut Thread, pc: usize);
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
     fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);
     fn object_forgotten(&self, object: usize);
@@ -69,16 +72,18 @@ pub(crate) trait Watcher: Sync {
 pub(crate) static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 /// How a run is watched.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Watching {
     /// One operation after the other, in the order of the trace.
     pub(crate) exact_order: bool,
     /// Outermost critical sections are atomic regions.
     pub(crate) critical_sections: bool,
+    /// Threads are paused where that may show a violation.
+    pub(crate) adversary: Option<Adversary>,
 }
 
 /// The driver of one analysis.
-pub(crate) struct Driver<A: Online> {
+pub(crate) struct Driver<A: Shadowed> {
     analysis: A,
     actors: Actors,
     recorder: Option<Recorder>,
@@ -104,7 +109,7 @@ fn token_address(token: usize) -> usize {
     if token < layout::PAGE_BYTES * 2 { token * layout::WORD_BYTES } else { token }
 }
 
-impl<A: Online> Driver<A> {
+impl<A: Shadowed> Driver<A> {
     pub(crate) fn new(analysis: A, recorder: Option<Recorder>, watching: Watching) -> Self {
         let most = if A::COMPACT { A::MOST_ACTORS } else { u32::MAX };
         Self { analysis, actors: Actors::new(most), recorder, watching, order: crate::spin::Spin::new(()) }
@@ -271,6 +276,30 @@ impl<A: Online> Driver<A> {
         words(addr, size).all(|(word, mask)| one(word, mask))
     }
 
+    /// Gives others time before an access that would break a block, so that one of them may come between.
+    #[cold]
+    fn provoke_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        let Some(adversary) = &self.watching.adversary else { return };
+        if thread.regions == 0 || thread.ignoring > 0 || !A::WATCHES_MEMORY || !adversary.minds(kind) {
+            return;
+        }
+        let told_size = u32::try_from(size).unwrap_or(u32::MAX);
+        let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
+        let at = self.step(thread, op, pc, told_size);
+        let state = Self::state(thread);
+        let breaks = words(addr, size).any(|(word, mask)| {
+            let Some(mut locked) = Word::of(word).lock::<A>() else { return false };
+            locked.any(mask, |cell, covered| {
+                let part =
+                    Part { kind, addr: first_of(word, covered), size: covered.count_ones(), whole: false };
+                self.analysis.would_break(&at, state, cell, part)
+            })
+        });
+        if breaks {
+            adversary.pause(thread.id, at.moment.site.0);
+        }
+    }
+
     fn on_object<R>(&self, address: usize, act: impl FnOnce(&mut objects::Objects<A>) -> R) -> Option<R> {
         let mut locked: Locked<'_, A> = Word::of(address).lock()?;
         Some(act(&mut locked.make_record().objects))
@@ -323,7 +352,7 @@ fn first_of(word: usize, covered: u8) -> Addr {
     Addr(word as u64 + u64::from(covered.trailing_zeros()))
 }
 
-impl<A: Online> Watcher for Driver<A> {
+impl<A: Shadowed> Watcher for Driver<A> {
     fn attach(&self) -> *mut Thread {
         let id = Registry::with(|registry| registry.add(None));
         let Some((actor, position)) = self.new_actor(id, None) else { return std::ptr::null_mut() };
@@ -344,6 +373,9 @@ impl<A: Online> Watcher for Driver<A> {
         thread.accesses += 1;
         if size == 0 || !layout::is_program(addr, size) {
             return;
+        }
+        if self.watching.adversary.is_some() {
+            self.provoke_access(thread, kind, addr, size, pc);
         }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
@@ -417,6 +449,18 @@ impl<A: Online> Watcher for Driver<A> {
             self.next_epoch(thread);
         }
         self.after(thread);
+    }
+
+    fn lock_awaited(&self, thread: &mut Thread, pc: usize) {
+        let Some(adversary) = &self.watching.adversary else { return };
+        if thread.regions == 0 || !adversary.minds(AccessKind::Read) {
+            return;
+        }
+        let op = Op::Acquire { lock: LockId::NONE, mode: LockMode::Exclusive };
+        let at = self.step(thread, op, pc, 0);
+        if self.analysis.would_break_waiting(&at, Self::state(thread)) {
+            adversary.pause(thread.id, at.moment.site.0);
+        }
     }
 
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize) {

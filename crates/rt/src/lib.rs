@@ -14,6 +14,7 @@
 
 pub mod abi;
 mod actors;
+mod adversary;
 pub mod annotations;
 pub mod arena;
 mod blocks;

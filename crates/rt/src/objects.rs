@@ -1,22 +1,22 @@
 //! Locks, conditions, barriers and tokens: things that order threads and are known by their address. They are kept in the
 //! record of the word at that address, so that they are found without a search and vanish with the memory.
 
-use crate::shadow::Online;
+use crate::shadow::Shadowed;
 use keirin_core::event::{BarrierId, ConditionId, LockId, ThreadId};
 use keirin_core::replay::{Barrier, Lock};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The things at one address. Mostly there is one.
-pub(crate) struct Objects<A: Online>(Vec<Object<A>>);
+pub(crate) struct Objects<A: Shadowed>(Vec<Object<A>>);
 
-enum Object<A: Online> {
+enum Object<A: Shadowed> {
     Lock(LockId, Lock<A::Sync, ThreadId>),
     Condition(ConditionId, A::Sync),
     Barrier(BarrierId, Barrier<A::Sync>),
     Token(A::Sync),
 }
 
-impl<A: Online> Default for Objects<A> {
+impl<A: Shadowed> Default for Objects<A> {
     fn default() -> Self {
         Self(Vec::new())
     }
@@ -49,7 +49,7 @@ macro_rules! find_or_make {
     }};
 }
 
-impl<A: Online> Objects<A> {
+impl<A: Shadowed> Objects<A> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

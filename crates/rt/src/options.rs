@@ -8,7 +8,7 @@ pub(crate) const VARIABLE: &str = "KEIRIN_RUNTIME";
 
 /// Which threads are paused by adversarial scheduling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Adversary {
+pub(crate) enum Policy {
     /// All.
     All,
     /// All, but only before writes.
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// Bytes of shadow memory.
     pub(crate) memory_cap: Option<usize>,
     pub(crate) library_locks: bool,
-    pub(crate) adversary: Option<Adversary>,
+    pub(crate) adversary: Option<Policy>,
     pub(crate) adversary_pause_milliseconds: u64,
     /// A file that tells which functions are atomic.
     pub(crate) atomic_functions: Option<CString>,
@@ -93,9 +93,9 @@ impl Options {
                 "library-locks" => assign(&mut options.library_locks, flag(&text)),
                 "adversarial" => {
                     options.adversary = match &*text {
-                        "all" => Some(Adversary::All),
-                        "writes" => Some(Adversary::Writes),
-                        "spare-one" => Some(Adversary::SpareOne),
+                        "all" => Some(Policy::All),
+                        "writes" => Some(Policy::Writes),
+                        "spare-one" => Some(Policy::SpareOne),
                         _ => None,
                     };
                     options.adversary.is_some()
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(options.analyses, ["fasttrack", "velodrome"]);
         assert_eq!(options.memory_cap, Some(4096));
         assert!(options.exact_order && !options.library_locks);
-        assert_eq!((options.adversary, options.adversary_pause_milliseconds), (Some(Adversary::Writes), 100));
+        assert_eq!((options.adversary, options.adversary_pause_milliseconds), (Some(Policy::Writes), 100));
         assert_eq!(unknown, ["adversarial-pause=x", "colour=red", "library-locks=2"]);
     }
 }

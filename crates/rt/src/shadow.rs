@@ -1,7 +1,7 @@
 //! Shadow memory: what is known about the program's memory, found by address without a search.
 //!
 //! Each word of eight bytes has a [`Word`] of four numbers. An analysis whose cell is small enough
-//! ([`Online::COMPACT`]) keeps it there, one cell for each half of the word:
+//! ([`Shadowed::COMPACT`]) keeps it there, one cell for each half of the word:
 //!
 //! | number | content |
 //! |---|---|
@@ -21,9 +21,13 @@
 use crate::layout::{self, PAGE_BYTES, PAGES_IN_USE, SHADOW, SHADOW_SHIFT, WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::spin::pause;
-use keirin_core::analysis::Analysis;
+use keirin_core::analysis::Online;
+use keirin_core::analysis::any::Any;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::analysis::global::Shared;
+use keirin_core::analysis::velodrome::Velodrome;
+use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::clock::Epoch;
 use keirin_core::event::{AccessKind, ThreadId};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -35,10 +39,8 @@ const SHAPE_SHIFT: u32 = 60;
 /// Longer stretches are given back to the kernel instead of being filled with zeros.
 const GIVE_BACK_BYTES: usize = 16 * PAGE_BYTES;
 
-/// An analysis that can run in the program.
-pub(crate) trait Online:
-    Analysis<Thread: Send, Cell: Send, Sync: Send> + Sync + Send + Sized + 'static
-{
+/// An analysis whose cells are kept in shadow memory.
+pub(crate) trait Shadowed: Online + 'static {
     /// Cells fit into two numbers of 60 bits, mostly.
     const COMPACT: bool = false;
 
@@ -67,16 +69,20 @@ pub(crate) trait Online:
         None
     }
 
-    /// The cell that [`Online::pack`] made numbers of. Zeros are the default cell.
+    /// The cell that [`Shadowed::pack`] made numbers of. Zeros are the default cell.
     fn unpack(numbers: [u64; 2]) -> Self::Cell {
         let _ = numbers;
         Self::Cell::default()
     }
 }
 
-impl Online for Empty {}
+impl Shadowed for Empty {}
 
-impl Online for FastTrack<Compact> {
+impl Shadowed for Velodrome<Reach, Shared> {}
+
+impl Shadowed for Any {}
+
+impl Shadowed for FastTrack<Compact> {
     const COMPACT: bool = true;
     const MOST_ACTORS: u32 = Compact::MOST_THREADS;
     const LAST_POSITION: u64 = Compact::LAST_TIME;
@@ -108,14 +114,14 @@ impl Online for FastTrack<Compact> {
 pub(crate) struct Word([AtomicU64; 4]);
 
 /// What does not fit into a word.
-pub(crate) struct Record<A: Online> {
+pub(crate) struct Record<A: Shadowed> {
     /// Cells with the bytes that they cover; no two have a byte in common.
     cells: Vec<(u8, A::Cell)>,
     /// Locks and the like that lie at this address.
     pub(crate) objects: Objects<A>,
 }
 
-impl<A: Online> Default for Record<A> {
+impl<A: Shadowed> Default for Record<A> {
     fn default() -> Self {
         Self { cells: Vec::new(), objects: Objects::default() }
     }
@@ -153,7 +159,7 @@ fn forget_cells<C>(cells: &mut Vec<(u8, C)>, mask: u8) {
 }
 
 /// The four numbers that stand for some cells, if they can: in each half all cells must be the same.
-fn pack_cells<A: Online>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
+fn pack_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
     let mut numbers = [0; 4];
     for half in 0..2 {
         let mut content = None;
@@ -178,7 +184,7 @@ fn pack_cells<A: Online>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
     Some(numbers)
 }
 
-fn unpack_cells<A: Online>(numbers: [u64; 4]) -> Vec<(u8, A::Cell)> {
+fn unpack_cells<A: Shadowed>(numbers: [u64; 4]) -> Vec<(u8, A::Cell)> {
     let mut cells = Vec::new();
     for half in 0..2 {
         let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
@@ -201,7 +207,7 @@ impl Word {
 
     /// Takes the word. None if the runtime is being switched off, so that nobody waits for one who has failed.
     #[inline]
-    pub(crate) fn lock<A: Online>(&self) -> Option<Locked<'_, A>> {
+    pub(crate) fn lock<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
         let mut tries = 0;
         loop {
             let head = self.0[1].load(Ordering::Relaxed);
@@ -225,7 +231,7 @@ impl Word {
 impl Word {
     /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
     #[inline(always)]
-    pub(crate) fn shortcut<A: Online>(
+    pub(crate) fn shortcut<A: Shadowed>(
         &self,
         thread: &A::Thread,
         new: u64,
@@ -259,7 +265,7 @@ impl Word {
 
 /// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
 #[inline(always)]
-fn half_shortcut<A: Online>(
+fn half_shortcut<A: Shadowed>(
     thread: &A::Thread,
     new: u64,
     kind: AccessKind,
@@ -281,21 +287,21 @@ fn half_shortcut<A: Online>(
 }
 
 /// A word that the calling thread owns.
-pub(crate) struct Locked<'a, A: Online> {
+pub(crate) struct Locked<'a, A: Shadowed> {
     word: &'a Word,
     /// What number 1 will be when the word is let go.
     head: u64,
     marker: std::marker::PhantomData<A>,
 }
 
-impl<A: Online> Drop for Locked<'_, A> {
+impl<A: Shadowed> Drop for Locked<'_, A> {
     #[inline]
     fn drop(&mut self) {
         self.word.0[1].store(self.head, Ordering::Release);
     }
 }
 
-impl<A: Online> Locked<'_, A> {
+impl<A: Shadowed> Locked<'_, A> {
     #[inline]
     fn numbers(&self) -> [u64; 4] {
         let number = |index: usize| self.word.0[index].load(Ordering::Relaxed);
@@ -446,6 +452,21 @@ impl<A: Online> Locked<'_, A> {
         self.settle();
     }
 
+    /// True if one of the cells of some bytes is such a one. Nothing is changed.
+    pub(crate) fn any(&mut self, mask: u8, mut is: impl FnMut(&A::Cell, u8) -> bool) -> bool {
+        let unpacked;
+        let cells: &[(u8, A::Cell)] = if self.has_record() {
+            self.record().map_or(&[], |record| &record.cells)
+        } else {
+            unpacked = unpack_cells::<A>(self.numbers());
+            &unpacked
+        };
+        let covered = cells.iter().fold(0, |covered, cell| covered | cell.0);
+        let rest = mask & !covered;
+        (rest != 0 && is(&A::Cell::default(), rest))
+            || cells.iter().any(|(bytes, cell)| bytes & mask != 0 && is(cell, bytes & mask))
+    }
+
     /// Forgets what is known about some bytes, and what lies there.
     fn forget(&mut self, mask: u8) {
         if mask == 0xff {
@@ -480,7 +501,7 @@ pub(crate) fn words(addr: usize, size: usize) -> impl Iterator<Item = (usize, u8
 }
 
 /// Forgets all that is known about a range.
-pub(crate) fn forget<A: Online>(addr: usize, size: usize) {
+pub(crate) fn forget<A: Shadowed>(addr: usize, size: usize) {
     if size == 0 || !layout::is_program(addr, size) {
         return;
     }
@@ -521,7 +542,7 @@ fn clear(start: usize, size: usize) {
     }
 }
 
-fn forget_words<A: Online>(addr: usize, size: usize) {
+fn forget_words<A: Shadowed>(addr: usize, size: usize) {
     for (word, mask) in words(addr, size) {
         let shadow = Word::of(word);
         let numbers = shadow.0.each_ref().map(|number| number.load(Ordering::Relaxed));
@@ -536,7 +557,7 @@ fn forget_words<A: Online>(addr: usize, size: usize) {
     }
 }
 
-fn forget_records<A: Online>(page: usize, size: usize) {
+fn forget_records<A: Shadowed>(page: usize, size: usize) {
     for word in (page..page + size).step_by(WORD_BYTES) {
         let shadow = Word::of(word);
         if shadow.0[1].load(Ordering::Relaxed) & RECORD != 0

@@ -1,17 +1,22 @@
 //! The start and the end of a watched program, and its children.
 
+use crate::adversary::Adversary;
 use crate::driver::{Driver, Watcher, Watching};
 use crate::layout::{BLOCKS, PAGES_IN_USE, Region, SHADOW};
 use crate::options::{Options, VARIABLE};
 use crate::record::Recorder;
-use crate::shadow::{Online, pages};
+use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::{files, modules, regions, telling, thread, tls, watch};
+use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::empty::Empty;
-use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::analysis::fasttrack::FastTrack;
+use keirin_core::analysis::velodrome::Velodrome;
+use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::handover::End;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// Where the findings of this process and its children go.
@@ -125,7 +130,7 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
     }
     let watcher = choose(&options);
     let functions = watcher.recorder().is_some() || regions::has_functions();
-    watch::switch_on(watcher, options.library_locks, functions);
+    watch::switch_on(watcher, &options, functions);
     // SAFETY: the function has the right type; it runs after the exit handlers of the program, which come later.
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
 }
@@ -198,7 +203,7 @@ fn start_again(value: &str, arguments: *const *const c_char, environment: *const
     }
 }
 
-fn driver<A: Online>(analysis: A, options: &Options) -> &'static Driver<A> {
+fn driver<A: Shadowed>(analysis: A, options: &Options) -> &'static Driver<A> {
     let recorder = options.record.as_ref().and_then(|path| {
         Recorder::create(path.clone())
             .inspect_err(|error| {
@@ -207,21 +212,36 @@ fn driver<A: Online>(analysis: A, options: &Options) -> &'static Driver<A> {
             })
             .ok()
     });
-    let watching =
-        Watching { exact_order: options.exact_order, critical_sections: options.critical_sections };
+    let pause = Duration::from_millis(options.adversary_pause_milliseconds);
+    let watching = Watching {
+        exact_order: options.exact_order,
+        critical_sections: options.critical_sections,
+        adversary: options.adversary.map(|policy| Adversary::new(policy, pause)),
+    };
     Box::leak(Box::new(Driver::new(analysis, recorder, watching)))
 }
 
 /// The driver for the analyses that are asked for.
 fn choose(options: &Options) -> &'static dyn Watcher {
-    let names: Vec<&str> = options.analyses.iter().map(String::as_str).collect();
-    match &names[..] {
-        [] | ["empty"] => driver(Empty, options),
-        _ => {
-            let driver = driver(FastTrack::<Compact>::default(), options);
+    let mut choice = Choice::default();
+    for name in &options.analyses {
+        if name != "empty" && !choice.add(name) {
+            telling::note(&format!("the runtime does not know the analysis {name}"));
+        }
+    }
+    // The adversary asks Atomizer what would break a block.
+    choice.atomizer |= options.adversary.is_some();
+    let (races, blocks) =
+        (Choice { fasttrack: true, ..Choice::default() }, Choice { velodrome: true, ..Choice::default() });
+    match choice {
+        choice if choice == Choice::default() => driver(Empty, options),
+        choice if choice == races => {
+            let driver = driver(FastTrack::compact(), options);
             watch::set_shortcut(driver);
             driver
         }
+        choice if choice == blocks => driver(Velodrome::shared(Reach::default()), options),
+        choice => driver(choice.analysis(), options),
     }
 }
 

@@ -8,6 +8,7 @@
 //! (an acquire, a join, the end of a wait) *after* it has taken effect.
 
 use crate::driver::{Driver, Watcher};
+use crate::options::Options;
 use crate::thread::{ENDED, Inside, Registry, Thread};
 use crate::{modules, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
@@ -29,6 +30,8 @@ static ON: AtomicBool = AtomicBool::new(false);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
+/// Threads may be paused, so that it is worth to tell what they are about to do.
+static ADVERSARY: AtomicBool = AtomicBool::new(false);
 /// Points to a leaked reference; null before the start.
 static WATCHER: AtomicPtr<&'static dyn Watcher> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -39,8 +42,9 @@ pub fn is_on() -> bool {
 }
 
 /// Begins to watch: the calling thread is the first one.
-pub(crate) fn switch_on(watcher: &'static dyn Watcher, library_locks: bool, functions: bool) {
-    LIBRARY_LOCKS.store(library_locks, Ordering::Relaxed);
+pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functions: bool) {
+    LIBRARY_LOCKS.store(options.library_locks, Ordering::Relaxed);
+    ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     watcher.attach();
@@ -207,6 +211,14 @@ pub fn atomic<T>(
 /// A fence that was just executed.
 pub fn fence(order: MemoryOrder, pc: usize) {
     with(|watcher, thread| watcher.fence(thread, order, pc));
+}
+
+/// A lock is about to be waited for.
+#[inline]
+pub fn lock_awaited(pc: usize) {
+    if ADVERSARY.load(Ordering::Relaxed) {
+        with(|watcher, thread| watcher.lock_awaited(thread, pc));
+    }
 }
 
 /// A lock was acquired. Locks that are held already by the thread may be told again.

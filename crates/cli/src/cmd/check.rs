@@ -15,6 +15,7 @@ use crate::witnesses;
 use anyhow::{Context, Result, bail};
 use keirin_core::finding::Findings;
 use keirin_core::trace::TraceError;
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -175,12 +176,24 @@ pub(crate) fn check_one(
                 outcome.dropped
             ));
         }
-        let tables = input.source.tables();
-        blocks.add(&outcome.regions, &outcome.findings, tables);
-        let names =
-            Names { trace: &input.name, tables, stacks: &outcome.stacks, unit: input.source.unit(), sources };
+        let mut tables = Cow::Borrowed(input.source.tables());
+        let symbols = looking.symbols();
+        // Only a recorded program has modules, from which more names can be had.
+        if !tables.modules.is_empty() {
+            symbols.name_all(tables.to_mut(), &outcome.findings, &outcome.regions);
+        }
+        blocks.add(&outcome.regions, &outcome.findings, &tables);
+        let names = Names {
+            trace: &input.name,
+            tables: &tables,
+            stacks: &outcome.stacks,
+            unit: input.source.unit(),
+            sources,
+            symbols,
+        };
         findings.extend(resolve(&outcome.findings, names));
     }
+    watched.notes.extend(looking.symbols().take_notes());
     Ok(merge(findings, u64::max))
 }
 
@@ -192,7 +205,8 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    fn load(options: &Options) -> Result<Self> {
+    /// Reads the files that the options name.
+    pub(crate) fn load(options: &Options) -> Result<Self> {
         if options.algorithm == Algorithm::Keirin && (options.no_merge || options.no_gc) {
             bail!("--no-merge and --no-gc belong to the published algorithm: add --algorithm published");
         }
@@ -225,10 +239,21 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
 
 /// Applies the filters and writes the report.
 pub(crate) fn finish(
+    findings: Vec<Finding>,
+    watched: Watched,
+    options: &Options,
+    filters: &Filters,
+) -> Result<Exit> {
+    finish_to(findings, watched, options, filters, || Output::open(options.output.as_deref()))
+}
+
+/// Applies the filters and writes the report to an output, which is opened when there is something to write.
+pub(crate) fn finish_to(
     mut findings: Vec<Finding>,
     mut watched: Watched,
     options: &Options,
     filters: &Filters,
+    open: impl FnOnce() -> Result<Output>,
 ) -> Result<Exit> {
     let today = today();
     for suppressions in &filters.suppressions {
@@ -250,7 +275,7 @@ pub(crate) fn finish(
     }
     let report = Report::new(findings, watched);
 
-    let mut out = Output::open(options.output.as_deref())?;
+    let mut out = open()?;
     let written = match options.format {
         Format::Terminal => terminal::write(&report, layout(&out, options), &mut out),
         Format::Json => json::write(&report, &mut out),

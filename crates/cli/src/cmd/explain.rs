@@ -91,7 +91,7 @@ fn head(file: &WitnessFile, segment: &FileSegment, unit: &str) -> String {
 /// One step: what, where, the line of the source, and the locks held afterwards.
 fn told(step: &FileStep, sources: &Sources) -> String {
     let unknown = Frame::default();
-    let Frame { function, place } = step.stack.first().unwrap_or(&unknown);
+    let Frame { function, place, .. } = step.stack.first().unwrap_or(&unknown);
     let mut text = step.text.clone();
     if let Some(place) = place {
         text += &format!(" at {}", place.text);

@@ -8,6 +8,8 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod record;
+pub(crate) mod run;
 pub(crate) mod stats;
 
 /// How keirin ends; the numbers are part of its interface.
@@ -21,4 +23,29 @@ pub(crate) enum Exit {
     Usage = 2,
     /// An input could not be read, an output not be written, or keirin itself failed.
     Failed = 3,
+}
+
+/// How a command that runs a program ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ending {
+    /// As keirin decides.
+    Keirin(Exit),
+    /// As the program did.
+    Program(u8),
+}
+
+impl Ending {
+    /// The exit status of the process.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Ending::Keirin(exit) => exit as u8,
+            Ending::Program(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for Ending {
+    fn from(exit: Exit) -> Self {
+        Ending::Keirin(exit)
+    }
 }

@@ -1,6 +1,6 @@
 //! Where options come from: the file, the variable, the command line.
 
-use super::{Command, Options, ROWS, rows_of, similar};
+use super::{Analyses, AnalysisName, Command, Options, ROWS, rows_of, similar};
 use crate::input::read_small;
 use anyhow::{Result, anyhow, bail};
 use clap::ArgMatches;
@@ -16,6 +16,10 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The options of one run, from all sources.
 pub(crate) fn load(command: Command, matches: &ArgMatches) -> Result<Options> {
     let mut options = Options::default();
+    if command == Command::Run {
+        // A program that runs has no time for more than what finds most.
+        options.analysis = Analyses(vec![AnalysisName::FastTrack]);
+    }
     let folder = std::env::current_dir().unwrap_or_default();
     // Whatever has the name counts: a link that leads nowhere must be told, not passed over.
     let exists = |path: &PathBuf| path.symlink_metadata().is_ok();

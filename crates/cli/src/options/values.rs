@@ -196,6 +196,40 @@ impl AnalysisName {
 }
 
 choice!(
+    /// Where threads are made to wait.
+    Adversary: All = "all", Writes = "writes", SpareOne = "spare-one"
+);
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl Setting for Option<Size> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        let (digits, unit) = match text.char_indices().last() {
+            Some((at, letter)) if letter.is_ascii_alphabetic() => (&text[..at], letter.to_ascii_uppercase()),
+            _ => (text, 'B'),
+        };
+        let shift = match unit {
+            'B' => 0,
+            'K' => 10,
+            'M' => 20,
+            'G' => 30,
+            'T' => 40,
+            _ => return Err(format!("`{text}` is no size: write 500M or 4G")),
+        };
+        let bytes = number(digits).map_err(|_| format!("`{text}` is no size: write 500M or 4G"))?;
+        let bytes = bytes.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
+        *self = Some(Size(bytes.ok_or_else(|| format!("`{text}` is too large, or nothing"))?));
+        Ok(())
+    }
+}
+
+choice!(
     /// What must be whole.
     Check: Annotated = "annotated", Functions = "functions", Steps = "steps", Gaps = "gaps"
 );

@@ -12,6 +12,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod model;
 mod operation;
+mod origins;
 mod picture;
 pub(crate) mod resolve;
 pub(crate) mod rules;
@@ -32,7 +33,7 @@ mod tests;
 
 pub(crate) use actors::source_line;
 pub(crate) use arrange::arrange;
-pub(crate) use model::{Finding, Report, Watched};
+pub(crate) use model::{Finding, Live, Report, Watched};
 
 use keirin_core::finding::Rule;
 use model::{Counts, Doubt, Kind, Status, Summary, Tool, Verdict};
@@ -149,7 +150,17 @@ fn summary_line(
     let beside: Vec<String> =
         [kinds.join(", "), list(&beside)].into_iter().filter(|part| !part.is_empty()).collect();
     let beside = if beside.is_empty() { String::new() } else { format!(" ({})", beside.join("; ")) };
-    let amount = format!("{} of {}", counted(watched.events, "event"), counted(watched.threads, "thread"));
+    let threads = counted(watched.threads, "thread");
+    let amount = match watched.live {
+        None => format!("{} of {threads}", counted(watched.events, "event")),
+        Some(live) => {
+            let several = live.processes != 1;
+            let processes = if several { format!(" in {} processes", live.processes) } else { String::new() };
+            let accesses =
+                format!("{} {}", live.accesses, if live.accesses == 1 { "access" } else { "accesses" });
+            format!("{accesses} of {threads} with {}{processes}", counted(live.locks, "lock"))
+        }
+    };
     let analyses = list(&watched.analyses);
     let by = if analyses.is_empty() { String::new() } else { format!(" by {analyses}") };
     let next = next.map_or_else(String::new, |command| format!("; next: {command}"));

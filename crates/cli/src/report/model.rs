@@ -44,8 +44,18 @@ pub(crate) struct Watched {
     pub(crate) hidden: u64,
     /// Whether the findings were compared with a baseline.
     pub(crate) baseline: bool,
+    /// How much of a program that ran was watched, if it was not a trace.
+    pub(crate) live: Option<Live>,
     /// What to type next when nothing was found.
     pub(crate) next_when_clean: Option<String>,
+}
+
+/// How much of a running program was watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) accesses: u64,
+    pub(crate) locks: u64,
+    pub(crate) processes: u64,
 }
 
 /// What was watched and how much was found. Nothing here depends on the clock, so equal runs give equal reports.
@@ -331,7 +341,7 @@ pub(crate) struct Ancestor {
 impl Ancestor {
     /// The task and where it was spawned, for a sentence.
     pub(crate) fn told(&self) -> String {
-        let Some(Frame { function, place }) = &self.spawned else { return self.short.clone() };
+        let Some(Frame { function, place, .. }) = &self.spawned else { return self.short.clone() };
         let at = place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.text));
         let within =
             function.as_ref().map_or_else(String::new, |function| format!(" in {}", quoted(function)));
@@ -471,6 +481,9 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     /// The place.
     pub(crate) place: Option<Place>,
+    /// The compiler has put the function into its caller, which is the next frame.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) inlined: bool,
 }
 
 /// A place in the program.

@@ -140,7 +140,11 @@ pub(super) fn variable(addr: Addr, tables: &Tables) -> Target {
         Some((location, offset)) => {
             Target { kind: "variable", name: format!("{}+{offset}", location.name), named: true }
         }
-        None => unnamed("variable", format!("{:#x}", addr.0)),
+        None => match tables.block(addr) {
+            // Where the heap lies is a matter of chance; the notes say whose block it is.
+            Some((_, offset)) => unnamed("variable", format!("heap block+{offset}")),
+            None => unnamed("variable", format!("{:#x}", addr.0)),
+        },
     }
 }
 

@@ -6,6 +6,7 @@ use super::terminal::{self, Layout};
 use super::text::is_dangerous;
 use super::{Report, Watched, arrange, cap_per_site, dot, json, sarif};
 use crate::sources::Sources;
+use crate::symbols::Symbols;
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, FunctionId, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId,
     StackId, TaskId, ThreadId,
@@ -251,12 +252,14 @@ fn every_finding_makes_a_report() {
             sources.embed(file, &text);
         }
         let raw: Vec<_> = (0..random.below(4)).map(|_| random.finding()).collect();
+        let symbols = Symbols::new();
         let names = Names {
             trace: "a",
             tables: &tables,
             stacks: &stacks,
             unit: PositionUnit::Event,
             sources: &sources,
+            symbols: &symbols,
         };
         let mut findings = resolve(&raw, names);
         snippets += findings.iter().map(|finding| finding.snippets.len()).sum::<usize>();

@@ -8,11 +8,13 @@ use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
 use super::model::{Block, Doubt, Finding, Frame, Level, Place, Status, Step, Transaction, Verdict};
 use super::operation::describe;
+use super::origins;
 use super::schedule;
 use super::snippet::snippets;
 use super::text::list;
 use crate::sources::Sources;
-use keirin_core::event::{FunctionId, RegionId, SiteId};
+use crate::symbols::{CodeFrame, Symbols};
+use keirin_core::event::{FunctionId, RegionId, SiteId, StackId};
 use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
 use keirin_core::tasks::Actor;
@@ -38,6 +40,8 @@ pub(crate) struct Names<'a> {
     pub(crate) unit: PositionUnit,
     /// Where source text comes from.
     pub(crate) sources: &'a Sources,
+    /// What names instructions.
+    pub(crate) symbols: &'a Symbols,
 }
 
 /// Resolves the findings. Those with the same fingerprint become one, with the counts added up.
@@ -97,6 +101,7 @@ impl Names<'_> {
         }
         let two_sides = told.transactions.is_empty();
         told.notes.extend(unknown_places(&raw.steps, two_sides));
+        told.notes.extend(origins::notes(raw, self));
         if doubt == Some(Doubt::NotExamined) && lineage.is_none() {
             told.notes.push(UNEXAMINED.to_owned());
         }
@@ -153,32 +158,58 @@ impl Names<'_> {
             role: None,
             held: None,
             operation: describe(raw.op, self.tables),
-            position: (position > 0).then(|| format!("{} {position}", self.unit.noun())),
+            position: (position > 0 && self.unit != PositionUnit::Nothing)
+                .then(|| format!("{} {position}", self.unit.noun())),
             stack: self.stack(raw.moment),
         }
     }
 
     /// The place of an operation and, outwards from it, the places of the calls that led there.
     fn stack(self, moment: Moment) -> Vec<Frame> {
+        self.stack_of(moment.site, moment.stack)
+    }
+
+    /// A place and, outwards from it, the places of calls.
+    pub(super) fn stack_of(self, mut site: SiteId, stack: StackId) -> Vec<Frame> {
         let mut frames = Vec::new();
-        let mut site = moment.site;
-        for call in self.stacks.frames(moment.stack).take(MOST_FRAMES) {
-            frames.push(self.frame(site, call.function));
+        for call in self.stacks.frames(stack).take(MOST_FRAMES) {
+            frames.extend(self.frames(site, call.function));
             site = call.call_site;
         }
-        let outermost = self.frame(site, FunctionId::NONE);
-        if frames.is_empty() || outermost != Frame::default() {
-            frames.push(outermost);
+        let outermost = self.frames(site, FunctionId::NONE);
+        if frames.is_empty() || outermost[0] != Frame::default() {
+            frames.extend(outermost);
         }
         frames
     }
 
+    /// A site and, if it is in functions that were put into others, these from the inside out. Never empty.
+    fn frames(self, site: SiteId, called: FunctionId) -> Vec<Frame> {
+        if let Some(trace::Place::Code { module, offset }) = self.tables.site(site).map(|site| &site.place) {
+            let code = self.symbols.frames(self.tables, *module, *offset);
+            if !code.is_empty() {
+                let unknown = || self.tables.site(site).and_then(|site| self.place(&site.place));
+                return code.iter().map(|frame| self.code_frame(frame).or_place(unknown)).collect();
+            }
+        }
+        vec![self.frame_of_tables(site, called)]
+    }
+
+    fn code_frame(self, frame: &CodeFrame) -> Frame {
+        let place = frame.source.as_ref().map(|(file, line, column)| self.source_place(file, *line, *column));
+        Frame { function: frame.function.as_deref().map(str::to_owned), place, inlined: frame.inlined }
+    }
+
     /// A site with the function around it. The site knows better than the call: it also sees inlined functions.
     pub(super) fn frame(self, site: SiteId, called: FunctionId) -> Frame {
+        self.frames(site, called).swap_remove(0)
+    }
+
+    fn frame_of_tables(self, site: SiteId, called: FunctionId) -> Frame {
         let known = self.tables.site(site);
         let inner = known.and_then(|site| self.tables.function_name(site.function));
         let function = inner.or_else(|| self.tables.function_name(called)).map(str::to_owned);
-        Frame { function, place: known.and_then(|site| self.place(&site.place)) }
+        Frame { function, place: known.and_then(|site| self.place(&site.place)), inlined: false }
     }
 
     fn place(self, place: &trace::Place) -> Option<Place> {
@@ -193,12 +224,7 @@ impl Names<'_> {
                 stable: text.to_string(),
             }),
             &trace::Place::Source { file, line, column } => {
-                let file = self.sources.relative(self.tables.name(NameKind::File, file.0)?);
-                let line = Some(line).filter(|&line| line > 0);
-                let column = line.and(Some(column)).filter(|&column| column > 0);
-                let numbers = [line, column].into_iter().flatten().map(|number| format!(":{number}"));
-                let text = format!("{file}{}", numbers.collect::<String>());
-                Some(Place { text, stable: file.clone(), file: Some(file), line, column })
+                Some(self.source_place(self.tables.name(NameKind::File, file.0)?, line, column))
             }
             &trace::Place::Code { module, offset } => {
                 let path = self
@@ -213,15 +239,39 @@ impl Names<'_> {
         }
     }
 
+    fn source_place(self, file: &str, line: u32, column: u32) -> Place {
+        let file = self.sources.relative(file);
+        let line = Some(line).filter(|&line| line > 0);
+        let column = line.and(Some(column)).filter(|&column| column > 0);
+        let numbers = [line, column].into_iter().flatten().map(|number| format!(":{number}"));
+        let text = format!("{file}{}", numbers.collect::<String>());
+        Place { text, stable: file.clone(), file: Some(file), line, column }
+    }
+
+    /// What a region is called.
+    pub(super) fn region_name(self, region: RegionId) -> String {
+        let Some(site) = region.critical_section() else { return self.tables.region_name(region) };
+        match self.frame(site, FunctionId::NONE).place {
+            Some(place) => format!("critical section at {}", place.text),
+            None => "critical section".to_owned(),
+        }
+    }
+
     /// The label of a region if the trace gives one, else nothing.
     pub(super) fn region_label(self, region: RegionId) -> String {
+        if let Some(site) = region.critical_section() {
+            let frame = self.frame(site, FunctionId::NONE);
+            let place = frame.place.map(|place| place.stable);
+            let around: Vec<String> = [frame.function, place].into_iter().flatten().collect();
+            return format!("critical section {}", around.join(" "));
+        }
         self.tables.name(NameKind::Region, region.0).unwrap_or_default().to_owned()
     }
 
     /// A block that a finding speaks against.
     pub(super) fn block(self, block: &Refuted) -> Block {
         Block {
-            region: self.tables.region_name(block.region),
+            region: self.region_name(block.region),
             stable: self.region_label(block.region),
             begin: self.frame(block.begin.site, FunctionId::NONE),
         }
@@ -238,7 +288,7 @@ impl Names<'_> {
     ) -> Transaction {
         Transaction {
             thread,
-            region: region.is_some().then(|| self.tables.region_name(region)),
+            region: region.is_some().then(|| self.region_name(region)),
             stable: self.region_label(region),
             blamed,
             blame: match (blamed, verdict) {
@@ -248,6 +298,14 @@ impl Names<'_> {
             },
             steps,
         }
+    }
+}
+
+impl Frame {
+    /// The frame, with another place if its own is not known.
+    fn or_place(mut self, place: impl FnOnce() -> Option<Place>) -> Self {
+        self.place = self.place.or_else(place);
+        self
     }
 }
 

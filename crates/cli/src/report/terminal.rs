@@ -1,6 +1,6 @@
 //! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
 
-use super::model::{Finding, Level, Lineage, Report, Snippet, Step};
+use super::model::{Finding, Frame, Level, Lineage, Report, Snippet, Step};
 use super::text::{columns, counted, cut, list, printable, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
 use anstyle::{AnsiColor, Style};
@@ -270,7 +270,11 @@ impl Page {
         }
         text.push_str("at ");
         text.push_str(step.place().map_or("an unknown place", |place| &place.text));
-        let calls: Vec<&str> = step.stack.iter().filter_map(|frame| frame.function.as_deref()).collect();
+        let call = |frame: &Frame| {
+            let inlined = if frame.inlined { " (inlined)" } else { "" };
+            frame.function.as_deref().map(|function| format!("{function}{inlined}"))
+        };
+        let calls: Vec<String> = step.stack.iter().filter_map(call).collect();
         if !calls.is_empty() {
             text.push_str(&format!(" in {}", calls.join(" ← ")));
         }

@@ -6,7 +6,9 @@ use crate::support::Sandbox;
 fn help_of_all_commands() {
     let sandbox = Sandbox::new();
     let mut pages = String::new();
-    for command in ["", "check", "demo", "convert", "gen", "stats", "explain", "doctor", "completions"] {
+    let commands =
+        ["", "run", "record", "check", "demo", "convert", "gen", "stats", "explain", "doctor", "completions"];
+    for command in commands {
         let run = sandbox.keirin(&format!("{command} --help")).exits(0);
         assert_eq!(run.err, "");
         pages += &format!("$ keirin {command} --help\n{}\n", run.out);

@@ -16,6 +16,7 @@ mod native;
 mod options;
 mod output;
 mod projects;
+mod run;
 mod support;
 mod tasks;
 

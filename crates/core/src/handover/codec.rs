@@ -15,8 +15,8 @@ use crate::trace::native::names::id_of;
 use crate::trace::native::varint::{Cursor, put};
 use std::io;
 
-/// Stands for a region that is a function: its number is out of the range that traces allow.
-const OP_BEGIN_FUNCTION: u8 = 0xFF;
+/// Stands for a region that is a function or a critical section: its number is out of the range that traces allow.
+const OP_BEGIN_MADE_UP: u8 = 0xFF;
 const OP_OTHER: u8 = 0;
 
 /// Something that can be put into a record.
@@ -219,8 +219,8 @@ impl Decode for LockMode {
 impl Encode for Op {
     fn encode(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
         match *self {
-            Op::Begin { region } if region.function().is_some() => {
-                bytes.push(OP_BEGIN_FUNCTION);
+            Op::Begin { region } if region.function().is_some() || region.critical_section().is_some() => {
+                bytes.push(OP_BEGIN_MADE_UP);
                 region.encode(bytes)
             }
             op => {
@@ -234,7 +234,7 @@ impl Encode for Op {
 impl Decode for Op {
     fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
         match cursor.byte()? {
-            OP_BEGIN_FUNCTION => Some(Op::Begin { region: RegionId::decode(cursor)? }),
+            OP_BEGIN_MADE_UP => Some(Op::Begin { region: RegionId::decode(cursor)? }),
             OP_OTHER => decode_single_op(cursor),
             _ => None,
         }

@@ -114,6 +114,8 @@ pub enum PositionUnit {
     Line,
     /// Events in their global order.
     Event,
+    /// Nothing that a person could look up: the run was watched, not recorded.
+    Nothing,
 }
 
 impl PositionUnit {
@@ -122,6 +124,7 @@ impl PositionUnit {
         match self {
             PositionUnit::Line => "line",
             PositionUnit::Event => "event",
+            PositionUnit::Nothing => "moment",
         }
     }
 }

@@ -203,6 +203,9 @@ impl Tables {
         if let Some(name) = region.function().and_then(|function| self.function_name(function)) {
             return name.to_owned();
         }
+        if region.critical_section().is_some() {
+            return "critical section".to_owned();
+        }
         self.name(NameKind::Region, region.0).map_or_else(|| format!("region {}", region.0), str::to_owned)
     }
 

@@ -20,6 +20,14 @@ pub(super) fn acquired<L>(lock: *mut L, mode: LockMode, pc: usize, result: c_int
     result
 }
 
+/// Before a wait for a lock.
+#[inline]
+fn awaited(pc: usize) {
+    if counts(pc) {
+        watch::lock_awaited(pc);
+    }
+}
+
 /// Before a release.
 #[inline]
 pub(super) fn released<L>(lock: *mut L, pc: usize) {
@@ -43,6 +51,7 @@ intercept! {
     }
 
     fn pthread_mutex_lock(mutex: *mut pthread_mutex_t; pc) -> c_int {
+        awaited(pc);
         acquired(mutex, Exclusive, pc, real::pthread_mutex_lock(mutex))
     }
 
@@ -74,6 +83,7 @@ intercept! {
     }
 
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t; pc) -> c_int {
+        awaited(pc);
         acquired(lock, Exclusive, pc, real::pthread_spin_lock(lock))
     }
 
@@ -100,6 +110,7 @@ intercept! {
     }
 
     fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t; pc) -> c_int {
+        awaited(pc);
         acquired(lock, Shared, pc, real::pthread_rwlock_rdlock(lock))
     }
 
@@ -116,6 +127,7 @@ intercept! {
     }
 
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t; pc) -> c_int {
+        awaited(pc);
         acquired(lock, Exclusive, pc, real::pthread_rwlock_wrlock(lock))
     }
 

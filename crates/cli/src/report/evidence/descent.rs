@@ -88,7 +88,7 @@ impl Drawing {
 fn task_box(task: &Ancestor, otherwise: &str) -> GraphBox {
     let mut lines = vec![task.short.clone()];
     match &task.spawned {
-        Some(Frame { function, place }) => {
+        Some(Frame { function, place, .. }) => {
             lines.extend(place.as_ref().map(|place| format!("spawned at {}", place.text)));
             lines.extend(function.as_ref().map(|function| format!("in {function}")));
         }

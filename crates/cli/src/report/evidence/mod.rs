@@ -127,7 +127,7 @@ fn is_atomic(operation: &Operation) -> bool {
 }
 
 /// A text as the start of a sentence.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
         Some(first) => first.to_uppercase().chain(characters).collect(),

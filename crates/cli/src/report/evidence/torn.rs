@@ -51,7 +51,7 @@ impl Region {
         let names = scene.names;
         match torn.whole {
             finding::Whole::Block(region) => {
-                let name = names.tables.region_name(region);
+                let name = names.region_name(region);
                 let is_function = region.function().is_some();
                 let whole = if is_function { Whole::Function } else { Whole::Block };
                 let stable = if is_function { name.clone() } else { names.region_label(region) };

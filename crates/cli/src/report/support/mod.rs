@@ -14,6 +14,7 @@ pub(crate) use tasks::{
 use super::model::Finding;
 use super::resolve::{Names, resolve};
 use crate::sources::Sources;
+use crate::symbols::Symbols;
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, FunctionId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
     ThreadId,
@@ -191,6 +192,7 @@ impl Builder {
                 stacks: &self.stacks,
                 unit,
                 sources: &self.sources,
+                symbols: &Symbols::new(),
             },
         )
     }

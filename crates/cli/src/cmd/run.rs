@@ -1,0 +1,202 @@
+//! `keirin run`: runs a program with our runtime in it and reports what it finds.
+
+mod functions;
+mod handovers;
+mod program;
+mod settings;
+
+pub(super) use handovers::{Collected, collect};
+pub(super) use program::Program;
+pub(super) use settings::Settings;
+
+use super::check::{Filters, finish_to};
+use super::{Ending, Exit};
+use crate::atomic::Looking;
+use crate::options::{AnalysisName, Format, Options};
+use crate::output::Output;
+use crate::process;
+use crate::report::resolve::merge;
+use crate::report::{Finding, Live, Watched};
+use crate::sources::Sources;
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use tempfile::TempDir;
+
+/// Runs the program of the command line, with its arguments.
+pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
+    check_options(options)?;
+    let filters = Filters::load(options)?;
+    let looking = Looking::load(options)?;
+    Output::check(options.output.as_deref())?;
+    Output::check(options.write_baseline.as_deref())?;
+    let program = Program::find(words)?;
+    let folder = exchange_folder()?;
+    let analyses: Vec<&str> = options.analysis.0.iter().map(|name| name.text()).collect();
+    let mut settings = Settings::new(folder.path(), &analyses, options)?;
+    if let Some(path) = &options.record {
+        settings.record(path)?;
+    }
+    let mut notes = Vec::new();
+    if looking.critical_sections() {
+        settings.set("critical-sections", "1");
+    }
+    if let Some(ranges) = functions::ranges(&program, looking.rules()) {
+        if ranges.is_empty() {
+            notes.push("no function of the program matches the rules of --atomic".to_owned());
+        }
+        let path = folder.path().join("functions");
+        std::fs::write(&path, ranges).with_context(|| format!("cannot write {}", path.display()))?;
+        settings.set("atomic-functions", path);
+    }
+    let status = launch(&program, words, settings)?;
+    let mut collected = collect(folder.path())?;
+    if collected.processes.is_empty() {
+        return Ok(never_started(&program, status));
+    }
+    collected.notes.extend(notes);
+    collected.notes.extend(told_end(status));
+    let exit = report(&program, &collected, options, &filters, &looking, analyses)?;
+    Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
+}
+
+/// Refuses what would have no effect, before the program runs.
+fn check_options(options: &Options) -> Result<()> {
+    let names = &options.analysis.0;
+    if let Some(name) = names.iter().find(|name| name.is_of_tasks()) {
+        bail!(
+            "{} looks at recorded traces only: keirin record -o FILE.ktrace -- PROGRAM, then keirin check --analysis {} \
+             FILE.ktrace",
+            name.text(),
+            name.text()
+        );
+    }
+    if options.adversarial_pause.is_some() && options.adversarial.is_none() {
+        bail!("--adversarial-pause says how long threads are made to wait: add --adversarial");
+    }
+    if options.exact_order && options.record.is_none() {
+        bail!("--exact-order is about the trace: add --record FILE");
+    }
+    let judges = [AnalysisName::Velodrome, AnalysisName::Aerodrome, AnalysisName::Atomizer];
+    let rules = !options.atomic.is_empty() || !options.atomic_file.is_empty();
+    if rules && !names.iter().any(|name| judges.contains(name)) {
+        bail!(
+            "--atomic says what must be atomic, which only velodrome, aerodrome and atomizer look at: add --analysis"
+        );
+    }
+    Ok(())
+}
+
+/// A folder through which the program hands over; it goes away with the value.
+pub(super) fn exchange_folder() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("keirin-").tempdir().with_context(|| {
+        let folder = std::env::temp_dir();
+        format!(
+            "cannot make a folder in {}, through which the program hands over; set TMPDIR",
+            folder.display()
+        )
+    })
+}
+
+/// Runs the program with the settings of the runtime.
+pub(super) fn launch(program: &Program, words: &[OsString], settings: Settings) -> Result<ExitStatus> {
+    let mut command = Command::new(program.path());
+    if let [name, arguments @ ..] = words {
+        use std::os::unix::process::CommandExt;
+        command.arg0(name).args(arguments);
+    }
+    command.env("KEIRIN_RUNTIME", settings.into_text());
+    process::run(&mut command).with_context(|| format!("cannot start {}", program.path().display()))
+}
+
+/// How keirin ends if there is nothing else to tell than how the program did.
+pub(super) fn ending_of(status: ExitStatus) -> Ending {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    Ending::Program(u8::try_from(code).unwrap_or(1))
+}
+
+/// What to say of an end that is not the usual one.
+pub(super) fn told_end(status: ExitStatus) -> Option<String> {
+    if let Some(signal) = status.signal() {
+        let name =
+            signal_hook::low_level::signal_name(signal).map_or(String::new(), |name| format!(" ({name})"));
+        return Some(format!(
+            "the program was ended by signal {signal}{name}; what happened until then was watched"
+        ));
+    }
+    status.code().filter(|code| *code != 0).map(|code| format!("the program exited with status {code}"))
+}
+
+/// That nothing was found in nothing must not look like success.
+pub(super) fn never_started(program: &Program, status: ExitStatus) -> Ending {
+    crate::complain(&program.why_not_watched());
+    match ending_of(status) {
+        Ending::Program(0) => Exit::Failed.into(),
+        failed => {
+            if let Some(told) = told_end(status) {
+                crate::tell(&told);
+            }
+            failed
+        }
+    }
+}
+
+/// Names, filters and writes what all processes found.
+fn report(
+    program: &Program,
+    collected: &Collected,
+    options: &Options,
+    filters: &Filters,
+    looking: &Looking,
+    analyses: Vec<&str>,
+) -> Result<Exit> {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let sources = Sources::new(&folder, &options.source_root);
+    let name = program.name();
+    let findings: Vec<Finding> = collected.findings(&name, &sources, looking.symbols());
+    let counts = collected.counts();
+    let mut watched = Watched {
+        inputs: vec![name.clone()],
+        analyses: analyses.into_iter().map(str::to_owned).collect(),
+        events: counts.events,
+        threads: counts.threads,
+        notes: collected.notes.clone(),
+        live: Some(Live {
+            accesses: counts.accesses,
+            locks: counts.locks,
+            processes: collected.processes.len() as u64,
+        }),
+        ..Watched::default()
+    };
+    watched.notes.extend(looking.symbols().take_notes());
+    if options.analysis.0 == [AnalysisName::FastTrack] {
+        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {name}");
+        watched.next_when_clean = Some(next);
+    }
+    if options.stats {
+        collected.tell_statistics();
+    }
+    if let Some(path) = &options.record {
+        watched.notes.push(told_trace(path));
+    }
+    finish_to(merge(findings, u64::saturating_add), watched, options, filters, || {
+        match (&options.output, options.format) {
+            // Standard output is the program's own.
+            (None, Format::Terminal) => Ok(Output::error()),
+            (path, _) => Output::open(path.as_deref()),
+        }
+    })
+}
+
+/// What became of the trace.
+pub(super) fn told_trace(path: &Path) -> String {
+    match std::fs::metadata(path) {
+        Ok(about) => {
+            let path = path.display();
+            format!("recorded {} bytes to {path}; next: keirin check {path}", about.len())
+        }
+        Err(error) => format!("there is no trace in {}: {error}", path.display()),
+    }
+}

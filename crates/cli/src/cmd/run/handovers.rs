@@ -1,0 +1,122 @@
+//! What the processes of a program have handed over.
+
+use crate::report::Finding;
+use crate::report::resolve::{Names, resolve};
+use crate::sources::Sources;
+use crate::symbols::Symbols;
+use anyhow::{Context, Result};
+use keirin_core::handover::{End, Handover, read};
+use keirin_core::replay::Counts;
+use keirin_core::trace::PositionUnit;
+use std::path::Path;
+
+/// How the names of the files begin; the process id and a number follow.
+pub(super) const PREFIX: &str = "findings";
+
+/// All processes that were watched, in the order of their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) processes: Vec<Handover>,
+    /// What the reader should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads all that is in the folder.
+pub(crate) fn collect(folder: &Path) -> Result<Collected> {
+    let context = || format!("cannot read {}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(context)? {
+        let name = entry.with_context(context)?.file_name();
+        let name = name.to_string_lossy().into_owned();
+        if let Some(numbers) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('.')) {
+            let numbers: Vec<u64> = numbers.split('.').map(|number| number.parse().unwrap_or(0)).collect();
+            files.push((numbers, name));
+        }
+    }
+    files.sort();
+    let mut collected = Collected::default();
+    for (_, name) in files {
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        match read(&bytes) {
+            Ok(handover) => collected.add(handover),
+            Err(error) => collected.notes.push(format!("a process told nothing: {error}")),
+        }
+    }
+    Ok(collected)
+}
+
+impl Collected {
+    fn add(&mut self, handover: Handover) {
+        let who = format!("process {} ({})", handover.pid, handover.program);
+        for note in &handover.notes {
+            // Every process says the same of what they have in common.
+            let note = note.to_string();
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        if let Some(loss) = &handover.loss {
+            self.notes.push(format!("{who}: of what was handed over {loss}"));
+        }
+        match handover.end {
+            Some(End::Exit(_) | End::Exec) => {}
+            Some(End::Signal(signal)) => self.notes.push(format!("{who} was ended by signal {signal}")),
+            Some(End::Stopped) => self.notes.push(format!("{who} was not watched to its end")),
+            None => {
+                self.notes.push(format!("{who} did not tell its end: it was killed, or is still running"))
+            }
+        }
+        self.processes.push(handover);
+    }
+
+    /// The findings of all processes, with names. Those that are the same are not yet one.
+    pub(super) fn findings(&self, program: &str, sources: &Sources, symbols: &Symbols) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for handover in &self.processes {
+            let mut tables = handover.tables.clone();
+            symbols.name_all(&mut tables, &handover.findings, &[]);
+            let names = Names {
+                trace: program,
+                tables: &tables,
+                stacks: &handover.stacks,
+                unit: PositionUnit::Nothing,
+                sources,
+                symbols,
+            };
+            findings.extend(resolve(&handover.findings, names));
+        }
+        findings
+    }
+
+    /// How much was watched in all processes.
+    pub(crate) fn counts(&self) -> Counts {
+        self.processes.iter().fold(Counts::default(), |sum, handover| {
+            let counts = handover.counts;
+            Counts {
+                events: sum.events.saturating_add(counts.events),
+                accesses: sum.accesses.saturating_add(counts.accesses),
+                threads: sum.threads.saturating_add(counts.threads),
+                locks: sum.locks.saturating_add(counts.locks),
+                reentrant: sum.reentrant.saturating_add(counts.reentrant),
+                tasks: sum.tasks.saturating_add(counts.tasks),
+                unused: sum.unused.saturating_add(counts.unused),
+            }
+        })
+    }
+
+    /// Tells figures about the work, on standard error.
+    pub(super) fn tell_statistics(&self) {
+        for handover in &self.processes {
+            let who = format!("process {} ({})", handover.pid, handover.program);
+            let Counts { events, accesses, threads, locks, reentrant, .. } = handover.counts;
+            crate::tell(&format!(
+                "{who}: {events} events, {accesses} accesses, {threads} threads, {locks} locks, {reentrant} re-entrant \
+                 lock operations"
+            ));
+            for figure in &handover.statistics {
+                crate::tell(&format!("{who}: {}: {}: {}", figure.analysis, figure.name, figure.value));
+            }
+        }
+    }
+}

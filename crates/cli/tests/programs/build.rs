@@ -1,0 +1,129 @@
+//! Builds programs as users do, and keeps them until a source or keirin itself changes.
+
+use super::directives::{self, Directives};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// The program under test.
+pub(super) const KEIRIN: &str = env!("CARGO_BIN_EXE_keirin");
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+
+/// A compiler that must be there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Compiler {
+    Gcc,
+    Clang,
+}
+
+impl Compiler {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang-19",
+        }
+    }
+
+    fn cxx(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "g++",
+            Compiler::Clang => "clang++-19",
+        }
+    }
+}
+
+/// A program that was built.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) directives: Directives,
+    pub(super) executable: PathBuf,
+    /// Paths of its libraries.
+    pub(super) arguments: Vec<PathBuf>,
+    /// The names of its source files.
+    pub(super) files: Vec<String>,
+}
+
+/// The programs of a folder, without the libraries that some of them load.
+pub(super) fn sources(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(PROGRAMS).join(folder);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("can be listed").path());
+    let is_program = |path: &PathBuf| {
+        let library = path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("_plugin"));
+        !library && path.extension().is_some_and(|extension| extension == "c" || extension == "cpp")
+    };
+    let mut sources: Vec<_> = paths.filter(is_program).collect();
+    sources.sort();
+    sources
+}
+
+/// Builds a program and its libraries, unless that was done since anything changed.
+pub(super) fn program(source: &Path, compiler: Compiler) -> Result<Program, String> {
+    let directives = directives::read(source)?;
+    let folder = source.parent().and_then(Path::file_name).unwrap_or_default();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(compiler.name()).join(folder);
+    std::fs::create_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
+    let mut files = vec![source.to_owned()];
+    let mut arguments = Vec::new();
+    for library in &directives.libraries {
+        let built = target.join(library.file_name().unwrap_or_default()).with_extension("so");
+        compile(library, &built, compiler, &directives, &["-shared", "-fPIC"])?;
+        files.push(library.clone());
+        arguments.push(built);
+    }
+    let mut name = OsString::from(source.file_stem().unwrap_or_default());
+    name.push(".program");
+    let executable = target.join(name);
+    compile(source, &executable, compiler, &directives, &[])?;
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Program { directives, executable, arguments, files: files.iter().map(name).collect() })
+}
+
+fn compile(
+    source: &Path,
+    target: &Path,
+    compiler: Compiler,
+    directives: &Directives,
+    more: &[&str],
+) -> Result<(), String> {
+    if is_fresh(source, target) {
+        return Ok(());
+    }
+    let cpp = source.extension() == Some(OsStr::new("cpp"));
+    // Other tests may build the same program at the same time; each puts its result in place at once.
+    let unfinished = target.with_extension(format!("{}.part", unique()));
+    let mut command = Command::new(KEIRIN);
+    command
+        .env_remove("KEIRIN_OPTIONS")
+        .env("KEIRIN_CC", compiler.name())
+        .env("KEIRIN_CXX", compiler.cxx())
+        .arg(if cpp { "c++" } else { "cc" })
+        .arg(if cpp { "-std=gnu++20" } else { "-std=gnu17" })
+        .args(["-g", "-O1", "-pthread", "-I"])
+        .arg(Path::new(PROGRAMS).join("support"))
+        .args(&directives.flags)
+        .args(more)
+        .arg(source)
+        .arg("-o")
+        .arg(&unfinished);
+    let output = command.output().map_err(|error| format!("{KEIRIN}: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("does not build ({}): {said}", output.status));
+    }
+    std::fs::rename(&unfinished, target).map_err(|error| format!("{}: {error}", target.display()))
+}
+
+/// A name that no other test process and thread has.
+pub(super) fn unique() -> String {
+    format!("{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "")
+}
+
+/// Whether a built file is newer than its source, the headers and keirin, whose runtime is in it.
+fn is_fresh(source: &Path, target: &Path) -> bool {
+    let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let Some(built) = time(target) else { return false };
+    let older = |path: &Path| time(path).is_some_and(|changed: SystemTime| changed < built);
+    older(source) && older(&Path::new(PROGRAMS).join("support/schedule.h")) && older(Path::new(KEIRIN))
+}

@@ -1,0 +1,44 @@
+//! The same run seen twice: what is found while the program runs, and what is found later in the trace of that run.
+
+use super::build::{KEIRIN, Program};
+use super::only_in_first;
+use super::report::Finding;
+use super::run;
+use std::fmt::Write;
+use std::process::Command;
+
+const ANALYSES: &str = "fasttrack,velodrome";
+
+/// Compares the findings of a run with those of its trace.
+pub(super) fn compare(program: &Program) -> Result<(), String> {
+    let folder = run::scratch();
+    let trace = folder.path().join("run.ktrace");
+    let trace_name = trace.to_string_lossy();
+    let atomic = atomic_options(&program.directives.options);
+    let record = ["--analysis", ANALYSES, "--exact-order", "--record", &trace_name];
+    let online = run::watch(program, &[&atomic, record.as_slice()].concat())?.findings;
+
+    let offline_folder = run::scratch();
+    let mut command = Command::new(KEIRIN);
+    command.args(["check", "--format", "json", "--max-per-site", "0", "--output", "report.json"]);
+    command.args(atomic).args(["--analysis", ANALYSES, &trace_name]);
+    let offline = run::finish(command, offline_folder.path(), &program.files)?.findings;
+
+    let [online, offline] = [online, offline]
+        .map(|findings| findings.into_iter().map(Finding::without_location).collect::<Vec<_>>());
+    let mut wrong = String::new();
+    for finding in only_in_first(&online, &offline) {
+        let _ = writeln!(wrong, "only in the run: {finding}");
+    }
+    for finding in only_in_first(&offline, &online) {
+        let _ = writeln!(wrong, "only in the trace: {finding}");
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// The options that say what is meant to be atomic.
+fn atomic_options(options: &[String]) -> Vec<&str> {
+    let pairs = options.iter().zip(options.iter().skip(1));
+    let atomic = pairs.filter(|(option, _)| *option == "--atomic");
+    atomic.flat_map(|(option, rule)| [option.as_str(), rule.as_str()]).collect()
+}

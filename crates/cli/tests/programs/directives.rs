@@ -1,0 +1,154 @@
+//! What a program says about itself in comments: how to build and run it, and what must be found.
+
+use super::report::{Finding, Place};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The comments of a program that mean something to the tests.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Directives {
+    /// `// expect: …`: what must be found, and nothing else.
+    pub(super) expected: Vec<Expected>,
+    /// `// run: …`: options of `keirin run`.
+    pub(super) options: Vec<String>,
+    /// `// cc: …`: options of the compiler.
+    pub(super) flags: Vec<String>,
+    /// `// library: FILE`: a library to build from this file; the program gets its path as an argument.
+    pub(super) libraries: Vec<PathBuf>,
+    /// `// prints: …`: lines of its output.
+    pub(super) output: String,
+    /// `// exit: N`: how it ends by itself.
+    pub(super) status: i32,
+}
+
+/// An expected finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Expected {
+    /// `data-race (A) (B)`, or `data-race (A) (B) of NAME`: the lines that carry these marks, in any order.
+    Race { places: [Place; 2], name: Option<String> },
+    /// `atomicity-violation LABEL`: this block, and only this, is refuted.
+    Torn { label: String },
+}
+
+impl Expected {
+    /// Whether a finding is the expected one.
+    pub(super) fn describes(&self, finding: &Finding) -> bool {
+        if finding.verdict != "observed" {
+            return false;
+        }
+        match self {
+            Expected::Race { places, name } => {
+                let [first, second] = finding.places.as_slice() else { return false };
+                let same = |a: &Place, b: &Place| a == first && b == second;
+                finding.rule == "data-race"
+                    && (same(&places[0], &places[1]) || same(&places[1], &places[0]))
+                    && name.as_ref().is_none_or(|name| finding.location.as_ref() == Some(name))
+            }
+            Expected::Torn { label } => {
+                let [refuted] = finding.refuted.as_slice() else { return false };
+                // A function has its parameters behind its name.
+                let rest = refuted.strip_prefix(label.as_str());
+                finding.rule == "atomicity-violation"
+                    && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expected::Race { places: [first, second], name } => {
+                write!(f, "data-race between {first} and {second}")?;
+                name.iter().try_for_each(|name| write!(f, " of `{name}`"))
+            }
+            Expected::Torn { label } => write!(f, "atomicity-violation of `{label}`"),
+        }
+    }
+}
+
+/// Reads the comments of a program and the marks in it and in its libraries.
+pub(super) fn read(source: &Path) -> Result<Directives, String> {
+    let text = file(source)?;
+    let mut directives = Directives::default();
+    let mut expectations = Vec::new();
+    for line in text.lines() {
+        let Some((name, value)) = line.strip_prefix("// ").and_then(|line| line.split_once(": ")) else {
+            continue;
+        };
+        let words = || value.split_whitespace().map(str::to_owned);
+        match name {
+            "expect" => expectations.push(value),
+            "run" => directives.options.extend(words()),
+            "cc" => directives.flags.extend(words()),
+            "library" => directives.libraries.push(source.with_file_name(value)),
+            "prints" => directives.output += &format!("{value}\n"),
+            "exit" => directives.status = value.parse().map_err(|_| format!("no status: {value}"))?,
+            _ => {}
+        }
+    }
+    let mut marks = BTreeMap::new();
+    find_marks(source, &text, &mut marks);
+    for library in &directives.libraries {
+        find_marks(library, &file(library)?, &mut marks);
+    }
+    for expectation in expectations {
+        directives.expected.push(expected(expectation, &marks)?);
+    }
+    Ok(directives)
+}
+
+fn file(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Lines end in `// (A)`.
+fn find_marks(source: &Path, text: &str, marks: &mut BTreeMap<String, Place>) {
+    let file = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    for (line, number) in text.lines().zip(1..) {
+        if let Some((_, mark)) = line.rsplit_once("// (")
+            && let Some(mark) = mark.strip_suffix(')')
+        {
+            marks.insert(mark.to_owned(), Place { file: file.clone(), line: number });
+        }
+    }
+}
+
+fn expected(text: &str, marks: &BTreeMap<String, Place>) -> Result<Expected, String> {
+    let unknown = || format!("cannot understand `expect: {text}`");
+    let (rule, rest) = text.split_once(' ').ok_or_else(unknown)?;
+    match rule {
+        "atomicity-violation" => Ok(Expected::Torn { label: rest.to_owned() }),
+        "data-race" => {
+            let (lines, name) = match rest.split_once(" of ") {
+                Some((lines, name)) => (lines, Some(name.to_owned())),
+                None => (rest, None),
+            };
+            let place = |mark: &str| {
+                let mark = mark.trim_start_matches('(').trim_end_matches(')');
+                marks.get(mark).cloned().ok_or_else(|| format!("no line has the mark ({mark})"))
+            };
+            let (first, second) = lines.split_once(' ').ok_or_else(unknown)?;
+            Ok(Expected::Race { places: [place(first)?, place(second)?], name })
+        }
+        _ => Err(unknown()),
+    }
+}
+
+#[test]
+fn directives_are_understood() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = folder.path().join("sample.c");
+    let text = "// Prose: not a directive.\n// run: --analysis velodrome\n// expect: data-race (A) (B) of the name\n\
+                // expect: atomicity-violation Set::add\n// prints: a b\nx = 1; // (A)\ny = x; // (B)\n";
+    std::fs::write(&source, text).expect("can write");
+    let directives = read(&source).expect("good directives");
+    assert_eq!(directives.options, ["--analysis", "velodrome"]);
+    assert_eq!(directives.output, "a b\n");
+    let place = |line| Place { file: "sample.c".to_owned(), line };
+    let race = Expected::Race { places: [place(6), place(7)], name: Some("the name".to_owned()) };
+    assert_eq!(directives.expected, [race, Expected::Torn { label: "Set::add".to_owned() }]);
+    std::fs::write(&source, "// expect: data-race (A) (C)\nx = 1; // (A)\n").expect("can write");
+    assert!(read(&source).is_err());
+}

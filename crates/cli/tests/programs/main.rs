@@ -1,0 +1,148 @@
+//! The programs of `tests/programs`, built by `keirin cc` and `keirin c++` and watched by `keirin run`: every expected
+//! finding and no other, in every run, with gcc and with clang.
+//!
+//! Each test takes one folder and one compiler and tells all failures at once. Two variables change what it does:
+//!
+//! - `KEIRIN_PROGRAM_RUNS`: how often each program is run (2 by default; `./test --long` takes 50).
+//! - `KEIRIN_PROGRAMS`: only programs whose path contains this.
+
+mod build;
+mod differential;
+mod directives;
+mod report;
+mod run;
+
+use build::{Compiler, Program};
+use report::Finding;
+use std::fmt::Write;
+
+/// How `keirin run` ends if it found something.
+const FINDINGS: i32 = 66;
+
+#[test]
+fn race_gcc() {
+    test_folder("race", Compiler::Gcc);
+}
+
+#[test]
+fn race_clang() {
+    test_folder("race", Compiler::Clang);
+}
+
+#[test]
+fn atomicity_gcc() {
+    test_folder("atomicity", Compiler::Gcc);
+}
+
+#[test]
+fn atomicity_clang() {
+    test_folder("atomicity", Compiler::Clang);
+}
+
+#[test]
+fn clean_gcc() {
+    test_folder("clean", Compiler::Gcc);
+}
+
+#[test]
+fn clean_clang() {
+    test_folder("clean", Compiler::Clang);
+}
+
+#[test]
+fn online_equals_offline_gcc() {
+    test_all(&["race", "atomicity", "clean"], Compiler::Gcc, differential::compare);
+}
+
+#[test]
+fn online_equals_offline_clang() {
+    test_all(&["race", "atomicity", "clean"], Compiler::Clang, differential::compare);
+}
+
+fn test_folder(folder: &str, compiler: Compiler) {
+    let runs = number("KEIRIN_PROGRAM_RUNS", 2);
+    test_all(&[folder], compiler, |program| watch(program, runs));
+}
+
+/// Builds all programs of some folders and does something with each; fails with a table of all that went wrong.
+fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program) -> Result<(), String>) {
+    let only = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
+    let mut tested = 0;
+    let mut failures = Vec::new();
+    for folder in folders {
+        for source in build::sources(folder) {
+            if !source.to_string_lossy().contains(&only) {
+                continue;
+            }
+            tested += 1;
+            if let Err(reason) = build::program(&source, compiler).and_then(|program| test(&program)) {
+                failures.push((source, reason));
+            }
+        }
+    }
+    assert!(tested > 0 || !only.is_empty(), "there are no programs in {folders:?}");
+    if failures.is_empty() {
+        return;
+    }
+    let mut table = format!("{} of {tested} programs failed with {}:\n", failures.len(), compiler.name());
+    for (source, reason) in failures {
+        let folder = source.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
+        let file = source.file_name().unwrap_or_default();
+        let _ = write!(table, "\n== {}/{}\n", folder.display(), file.display());
+        for line in reason.lines() {
+            let _ = writeln!(table, "   {line}");
+        }
+    }
+    panic!("{table}");
+}
+
+/// Runs a program as often as asked for and compares what was found with what it says about itself.
+fn watch(program: &Program, runs: usize) -> Result<(), String> {
+    for run in 1..=runs {
+        compare(program).map_err(|reason| format!("run {run} of {runs}: {reason}"))?;
+    }
+    Ok(())
+}
+
+fn compare(program: &Program) -> Result<(), String> {
+    let directives = &program.directives;
+    let options: Vec<_> = directives.options.iter().map(String::as_str).collect();
+    let outcome = run::watch(program, &options)?;
+    let mut wrong = String::new();
+    for expected in &directives.expected {
+        if !outcome.findings.iter().any(|finding| expected.describes(finding)) {
+            let _ = writeln!(wrong, "missing: {expected}");
+        }
+    }
+    for finding in &outcome.findings {
+        if !directives.expected.iter().any(|expected| expected.describes(finding)) {
+            let _ = writeln!(wrong, "unexpected: {finding}");
+        }
+    }
+    if outcome.output != directives.output {
+        let _ = writeln!(wrong, "printed {:?} instead of {:?}", outcome.output, directives.output);
+    }
+    // What was found decides; else the status of the program is passed on.
+    let status = if directives.expected.is_empty() { directives.status } else { FINDINGS };
+    if outcome.status != Some(status) {
+        let _ = writeln!(wrong, "ended with {:?} instead of {status}", outcome.status);
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let _ = write!(wrong, "keirin said: {}", outcome.messages);
+    Err(wrong)
+}
+
+/// A number from the environment.
+fn number(variable: &str, default: usize) -> usize {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
+        Err(_) => default,
+    }
+}
+
+/// All findings of one kind of two lists that only one of them has.
+fn only_in_first<'a>(first: &'a [Finding], second: &[Finding]) -> Vec<&'a Finding> {
+    first.iter().filter(|finding| !second.contains(finding)).collect()
+}
