@@ -5,7 +5,7 @@
 //! 2. It becomes one relocatable object, so that linking a program needs no `--whole-archive` and Rust's own symbols
 //!    cannot clash with those of the program:
 //!    - Calls of `memcpy`, `memmove`, `memset`, `memcmp`, `bcmp` and `strlen`, most of which the compiler writes, are
-//!      renamed to `__keirin_plain_memcpy` and so on, which are in `runtime/plain.c` unless the runtime defines them.
+//!      renamed to `__keirin_plain_memcpy` and so on, which the runtime defines (`intercept/plain.rs`).
 //!    - **The runtime's interceptors of these six are therefore written as `__keirin_intercept_memcpy` and so on**: in one
 //!      object a call and a definition of the same name are the same symbol. They get their names after the calls have
 //!      lost them.
@@ -70,7 +70,7 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     let archive = static_library(root, out);
     let names = exported(&archive);
     assert!(names.contains("__keirin_start"), "the runtime has no __keirin_start");
-    let object = relocatable(cli, out, &archive, &names);
+    let object = relocatable(out, &archive, &names);
 
     let at_start = out.join("start_program.o");
     compile(&cli.join("runtime/start_program.c"), &at_start);
@@ -87,8 +87,8 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
 
     // Libraries that a program loads later look for the hooks in the program: they must be in its dynamic table.
     let mut list = String::from("{\n");
-    for name in &names {
-        writeln!(list, "  {};", interposed(name)).expect("text grows");
+    for name in names.iter().filter_map(|name| seen_as(name)) {
+        writeln!(list, "  {name};").expect("text grows");
     }
     list += "};\n";
     let hooks = out.join("hooks.list");
@@ -159,11 +159,12 @@ fn exported(archive: &Path) -> BTreeSet<String> {
     for line in listing.lines() {
         // archive:member:value type name
         let mut words = line.split_whitespace().rev();
-        let (Some(name), Some(_kind), Some(place)) = (words.next(), words.next(), words.next()) else {
+        let (Some(name), Some(kind), Some(place)) = (words.next(), words.next(), words.next()) else {
             continue;
         };
         let member = place.rsplit(':').nth(1).unwrap_or_default();
-        if member.starts_with("keirin_rt") && !is_of_rust(name) {
+        // Functions only: data with a global name, such as a thread's own, is for assembler within the runtime.
+        if kind == "T" && member.starts_with("keirin_rt") && !is_of_rust(name) {
             names.insert(name.to_owned());
         }
     }
@@ -189,13 +190,16 @@ fn is_of_rust(name: &str) -> bool {
         || legacy()
 }
 
-/// The name under which programs see what the runtime exports.
-fn interposed(name: &str) -> &str {
-    name.strip_prefix("__keirin_intercept_").unwrap_or(name)
+/// The name under which programs see what the runtime exports. What it calls itself is not for them.
+fn seen_as(name: &str) -> Option<&str> {
+    if name.starts_with("__keirin_plain_") {
+        return None;
+    }
+    Some(name.strip_prefix("__keirin_intercept_").unwrap_or(name))
 }
 
 /// One object with everything that the exported functions need, and nothing else visible.
-fn relocatable(cli: &Path, out: &Path, archive: &Path, names: &BTreeSet<String>) -> PathBuf {
+fn relocatable(out: &Path, archive: &Path, names: &BTreeSet<String>) -> PathBuf {
     let whole = out.join("whole.o");
     let mut ld = Command::new("ld");
     ld.args(["-r", "--gc-sections", "-o"]).arg(&whole);
@@ -215,21 +219,22 @@ fn relocatable(cli: &Path, out: &Path, archive: &Path, names: &BTreeSet<String>)
     objcopy.arg("--remove-section=.comment");
     run(objcopy.args([&whole, &renamed]));
 
-    let plain = out.join("plain.o");
-    compile(&cli.join("runtime/plain.c"), &plain);
+    // Now there are calls and definitions of one name that are still two symbols: the linker makes them one.
     let joined = out.join("joined.o");
-    run(Command::new("ld").arg("-r").arg("-o").args([&joined, &renamed, &plain]));
+    run(Command::new("ld").arg("-r").arg("-o").args([&joined, &renamed]));
 
     let named = out.join("named.o");
     let mut objcopy = Command::new("objcopy");
-    for name in names.iter().filter(|name| interposed(name) != name.as_str()) {
-        objcopy.arg(format!("--redefine-sym={name}={}", interposed(name)));
+    for (name, seen) in
+        names.iter().filter_map(|name| Some((name, seen_as(name)?))).filter(|(name, seen)| name != seen)
+    {
+        objcopy.arg(format!("--redefine-sym={name}={seen}"));
     }
     run(objcopy.args([&joined, &named]));
 
     let object = out.join("runtime.o");
     let mut objcopy = Command::new("objcopy");
-    for name in names.iter().map(|name| interposed(name)) {
+    for name in names.iter().filter_map(|name| seen_as(name)) {
         objcopy.arg(format!("--keep-global-symbol={name}"));
         if !name.starts_with("__tsan_") && !name.starts_with("__keirin_") {
             objcopy.arg(format!("--weaken-symbol={name}"));
@@ -252,8 +257,7 @@ fn check(object: &Path) {
 
 fn compile(source: &Path, object: &Path) {
     run(Command::new("cc")
-        .args(["-c", "-O2", "-fPIC", "-ffreestanding", "-fno-builtin", "-fno-stack-protector"])
-        .args(["-fno-tree-loop-distribute-patterns", "-fno-lto", "-fno-ident", "-o"])
+        .args(["-c", "-O2", "-fPIC", "-fno-lto", "-fno-ident", "-o"])
         .args([object, source]));
 }
 
