@@ -74,8 +74,10 @@ impl Built {
 
 /// Runs the program and shows what is found.
 fn watch(built: &Built, options: &Options) -> Result<()> {
-    let _ = (&built.program, built.sources());
-    recorded(options)
+    let mut options = options.clone();
+    options.source_root.push(built.sources().to_owned());
+    super::run::run(&[built.program.clone().into()], &options)?;
+    Ok(())
 }
 
 /// Checks the recorded run.
