@@ -267,13 +267,15 @@ impl<A: Shadowed> Driver<A> {
         let state = Self::state(thread);
         let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
         let offset = addr % layout::WORD_BYTES;
-        if offset + size <= layout::WORD_BYTES {
-            return one(addr - offset, (((1u32 << size) - 1) << offset) as u8);
-        }
-        if offset == 0 {
-            return one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff);
-        }
-        words(addr, size).all(|(word, mask)| one(word, mask))
+        let done = if offset + size <= layout::WORD_BYTES {
+            one(addr - offset, (((1u32 << size) - 1) << offset) as u8)
+        } else if offset == 0 {
+            one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff)
+        } else {
+            words(addr, size).all(|(word, mask)| one(word, mask))
+        };
+        thread.accesses += u64::from(done);
+        done
     }
 
     /// Gives others time before an access that would break a block, so that one of them may come between.

@@ -425,7 +425,7 @@ fn current() -> *mut Thread {
 fn function_told(function: usize, call: usize, stack_pointer: usize) {
     with(|watcher, thread| {
         let depth = thread.depth();
-        let region = regions::function(function);
+        let region = regions::function(function, depth == 0);
         let ended = thread.enter_function(call, stack_pointer, region.is_some());
         // Calls that were left without notice, by `longjmp` or an exception.
         (thread.depth()..depth + 1).for_each(|_| watcher.function_left(thread));
@@ -464,9 +464,14 @@ pub(crate) fn switch_off() {
     tls::set_epoch(0, 0, 0, 0);
 }
 
-/// The process is about to end without running its exit handlers.
-pub fn process_ending() {
-    finish(End::Stopped);
+/// The process is about to end with a status, without running its exit handlers.
+pub fn process_ending(status: i32) {
+    finish(End::Exit(status));
+}
+
+/// The process is about to become another program. If that fails it goes on.
+pub fn process_replaced() {
+    with(|watcher, _| telling::summarize(watcher, End::Exec));
 }
 
 /// The run is over: tells what is left.
