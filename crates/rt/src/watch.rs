@@ -347,7 +347,7 @@ pub fn forgotten(addr: usize, size: usize) {
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
-    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc));
+    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
 }
 
 /// The innermost atomic region ends.
@@ -432,7 +432,7 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
         (0..ended).for_each(|_| watcher.region_end(thread, call));
         watcher.function_entered(thread, function, call);
         if let Some(region) = region {
-            watcher.region_begin(thread, region, function);
+            watcher.region_begin(thread, region, function, false);
         }
     });
 }
@@ -449,10 +449,12 @@ pub fn forked(in_child: bool) {
 
 /// In a child process that goes on being watched: what the parent has told is the parent's.
 pub(crate) fn after_fork() {
-    with(|_, thread| {
+    with(|watcher, thread| {
         thread.findings = keirin_core::finding::Findings::new();
         thread.told.clear();
-        if thread.writer.take().is_some() {
+        thread.writer = None;
+        if let Some(recorder) = watcher.recorder() {
+            recorder.abandon();
             telling::note("this process was forked from one that is recorded; it is not recorded itself");
         }
     });
