@@ -235,20 +235,28 @@ impl<A: Shadowed> Driver<A> {
         kind: AccessKind,
         (word, mask): (usize, u8),
         whole: bool,
-    ) -> bool {
+    ) {
         let shadow = Word::of(word);
         if shadow.is_refused() {
             REFUSED.fetch_add(1, Ordering::Relaxed);
-            return false;
+            return;
         }
-        let Some(mut locked) = shadow.lock::<A>() else { return false };
+        let Some(mut locked) = shadow.lock::<A>() else { return };
+        let epoch = thread.epoch_bits();
         let (state, findings) = Self::parts(thread);
         locked.touch(mask, |cell, covered| {
-            let (first, size) = (word as u64 + u64::from(covered.trailing_zeros()), covered.count_ones());
-            let part = Part { kind, addr: Addr(first), size, whole: whole && covered == mask };
+            let part = Part {
+                kind,
+                addr: first_of(word, covered),
+                size: covered.count_ones(),
+                whole: whole && covered == mask,
+            };
             self.analysis.access(at, state, cell, part, findings);
         });
-        locked.has_record()
+        match kind {
+            AccessKind::Read => locked.note_reader(epoch, mask),
+            AccessKind::Write => locked.forget_readers(),
+        }
     }
 
     /// The commonest accesses, without asking the analysis in full. False: it must be asked.
@@ -313,13 +321,13 @@ impl<A: Shadowed> Driver<A> {
         thread: &mut Thread,
         at: &RawStep,
         operation: AtomicOperation,
-        locked: &mut [(usize, u8, Locked<'_, A>)],
+        locked: &mut [Option<(usize, u8, Locked<'_, A>)>; 2],
     ) {
         let (state, findings) = Self::parts(thread);
         let kind = operation.kind.access_kind();
-        let one_word = locked.len() == 1;
+        let one_word = locked[1].is_none();
         let mut split = false;
-        for (word, mask, locked) in locked.iter_mut() {
+        for (word, mask, locked) in locked.iter_mut().flatten() {
             locked.touch(*mask, |cell, covered| {
                 if one_word && covered == *mask {
                     let part = Part {
@@ -335,8 +343,11 @@ impl<A: Shadowed> Driver<A> {
                 }
             });
         }
+        for (_, _, locked) in locked.iter_mut().flatten() {
+            locked.forget_readers();
+        }
         if split {
-            for (word, mask, locked) in locked.iter_mut() {
+            for (word, mask, locked) in locked.iter_mut().flatten() {
                 locked.touch(*mask, |cell, covered| {
                     let part = Part {
                         kind,
@@ -392,20 +403,11 @@ impl<A: Shadowed> Watcher for Driver<A> {
         // The size of a range varies from one time to the next; as part of the place it would make many of one.
         let at = self.step(thread, op, pc, if size <= 16 { told_size } else { 0 });
         let offset = addr % layout::WORD_BYTES;
-        let record = if offset + size <= layout::WORD_BYTES {
+        if offset + size <= layout::WORD_BYTES {
             let mask = (((1u32 << size) - 1) << offset) as u8;
-            self.access_word(thread, &at, kind, (addr - offset, mask), true)
+            self.access_word(thread, &at, kind, (addr - offset, mask), true);
         } else {
-            let access = |record, word| self.access_word(thread, &at, kind, word, false) || record;
-            words(addr, size).fold(false, access)
-        };
-        if A::COMPACT
-            && record
-            && kind == AccessKind::Read
-            && addr.is_multiple_of(4)
-            && matches!(size, 4 | 8 | 16)
-        {
-            thread.note_read(addr, size);
+            words(addr, size).for_each(|word| self.access_word(thread, &at, kind, word, false));
         }
         self.after(thread);
     }
@@ -420,11 +422,15 @@ impl<A: Shadowed> Watcher for Driver<A> {
     ) {
         thread.accesses += 1;
         let _order = self.in_order();
+        if !A::WATCHES_MEMORY && self.recorder.is_none() {
+            perform();
+            return;
+        }
         // In the order of addresses, so that two threads never wait for each other.
-        let mut locked = Vec::with_capacity(2);
-        for (word, mask) in words(addr, size) {
+        let mut locked = [None, None];
+        for ((word, mask), place) in words(addr, size).zip(&mut locked) {
             match Word::of(word).lock::<A>() {
-                Some(guard) => locked.push((word, mask, guard)),
+                Some(guard) => *place = Some((word, mask, guard)),
                 None => return,
             }
         }
@@ -647,7 +653,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
             recorder.end_thread(&writer);
         }
         telling::final_counts(thread);
-        tls::set_epoch(0, 0, 0, 0);
+        tls::set_epoch(0, 0);
         if A::COMPACT {
             self.actors.end(thread.actor, thread.position, A::LAST_POSITION);
         }

@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 /// The number of a place. 0: nothing is known.
 pub(crate) type PlaceNumber = u32;
 
+/// The first number of a place that is known.
+pub(crate) const FIRST: PlaceNumber = 4;
 /// More places cannot be told apart.
 const MOST_PLACES: usize = 1 << Compact::SITE_BITS;
 /// More stacks are not kept.
@@ -70,19 +72,23 @@ pub(crate) fn number(place: Place) -> PlaceNumber {
     if let Some(number) = known.place_numbers.get(&place) {
         return *number;
     }
-    if known.places.len() + 1 >= MOST_PLACES {
+    if is_at_end(known) {
         return 0;
     }
+    let number = known.places.len() as PlaceNumber + FIRST;
     known.places.push(place);
-    let number = known.places.len() as PlaceNumber;
     known.place_numbers.insert(place, number);
     number
+}
+
+fn is_at_end(known: &Known) -> bool {
+    known.places.len() + FIRST as usize + 1 >= MOST_PLACES
 }
 
 /// The place with a number.
 pub(crate) fn place(number: PlaceNumber) -> Option<Place> {
     let known = KNOWN.lock();
-    known.as_ref()?.places.get((number as usize).checked_sub(1)?).copied()
+    known.as_ref()?.places.get(number.checked_sub(FIRST)? as usize).copied()
 }
 
 /// The outermost call first.
@@ -101,7 +107,7 @@ pub(crate) fn calls(stack: StackNumber) -> Vec<usize> {
 
 /// True if there was no room for all places.
 pub(crate) fn is_full() -> bool {
-    KNOWN.lock().as_ref().is_some_and(|known| known.places.len() + 1 >= MOST_PLACES)
+    KNOWN.lock().as_ref().is_some_and(is_at_end)
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@
 //! | 2, 3 | upper half, in the same way (the two bits are unused) |
 //!
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
-//! goes into a [`Record`]; number 1 is then its address, and the others are zero. An analysis with large cells has records
-//! only. When all of a record fits again, it is given back.
+//! goes into a [`Record`]; number 1 is then its address. Memory that several threads read at the same time is like that, and
+//! read often: the other numbers then tell who has read it in which epoch since it was last changed, the epoch where a cell
+//! has it, and in the lowest bits which of the halves. An analysis with large cells has records only. When all of a record fits again, it is given back.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -359,6 +360,35 @@ impl<A: Shadowed> Locked<'_, A> {
         }
         // SAFETY: as in `record`.
         unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) }
+    }
+
+    /// Notes in a word with a record that halves were read in an epoch, so that the hooks need not tell it again. Who finds no
+    /// room takes that of another.
+    #[inline]
+    pub(crate) fn note_reader(&mut self, epoch: u64, mask: u8) {
+        const READERS: [usize; 3] = [0, 2, 3];
+        let halves = u64::from(mask & 0xf == 0xf) | u64::from(mask >> 4 == 0xf) << 1;
+        if !A::COMPACT || !self.has_record() || halves == 0 {
+            return;
+        }
+        let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
+        let numbers = READERS.map(|index| self.word.0[index].load(Ordering::Relaxed));
+        let mine = numbers.iter().position(|number| *number != 0 && actor(*number) == actor(epoch));
+        let free = || numbers.iter().position(|number| *number == 0);
+        let place = mine.or_else(free).unwrap_or(actor(epoch) as usize % READERS.len());
+        let same = numbers[place] >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
+        let before = if same { numbers[place] & 3 } else { 0 };
+        self.word.0[READERS[place]].store(epoch | before | halves, Ordering::Relaxed);
+    }
+
+    /// The memory was changed: who reads it must tell.
+    #[inline]
+    pub(crate) fn forget_readers(&mut self) {
+        if A::COMPACT && self.has_record() {
+            for index in [0, 2, 3] {
+                self.word.0[index].store(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Gives the record back if all of it fits into the word.

@@ -19,11 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 const MOST_FRAMES: usize = 1 << 20;
 /// Entries of the tables of recent places and sites.
 const RECENT_PLACES: usize = 1 << 10;
-/// Entries of the table of recent reads; also known to `abi::access`.
-pub(crate) const RECENT_READS: usize = 1 << 12;
-/// Bits of an entry of that table for the epoch.
-pub(crate) const RECENT_EPOCH_BITS: u32 = 20;
-
 /// Operations that came while the thread was busy in the runtime, in all threads: a signal handler did them.
 pub(crate) static MISSED: AtomicU64 = AtomicU64::new(0);
 
@@ -77,7 +72,6 @@ pub(crate) struct Thread {
     depth: usize,
     places: Box<[RecentPlace]>,
     sites: Box<[(usize, SiteId)]>,
-    recent_reads: Box<[AtomicU64]>,
 }
 
 impl Thread {
@@ -100,7 +94,6 @@ impl Thread {
             depth: 0,
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
             sites: Box::default(),
-            recent_reads: (0..RECENT_READS).map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
@@ -109,7 +102,6 @@ impl Thread {
         self.release_frames();
         self.places = Box::default();
         self.sites = Box::default();
-        self.recent_reads = Box::default();
     }
 
     fn release_frames(&mut self) {
@@ -230,14 +222,6 @@ impl Thread {
         recent.1
     }
 
-    /// Remembers that the thread has read memory in its current epoch, for the hooks: see `abi::access`.
-    #[inline]
-    pub(crate) fn note_read(&self, addr: usize, size: usize) {
-        let (index, tag) = recent_read(addr, size);
-        let epoch = self.position & ((1 << RECENT_EPOCH_BITS) - 1);
-        self.recent_reads[index].store(tag << RECENT_EPOCH_BITS | epoch, Ordering::Relaxed);
-    }
-
     /// An access of now as a compact cell remembers it, without its place.
     #[inline]
     pub(crate) fn epoch_bits(&self) -> u64 {
@@ -247,20 +231,8 @@ impl Thread {
     /// Tells the hooks of the calling thread, which is this one, what need not be told again in the epoch that begins.
     pub(crate) fn begin_epoch(&self) {
         let epoch = self.epoch_bits();
-        let low = self.position & ((1 << RECENT_EPOCH_BITS) - 1);
-        if low == 0 {
-            // The epochs of the table start anew.
-            self.recent_reads.iter().for_each(|entry| entry.store(0, Ordering::Relaxed));
-        }
-        tls::set_epoch(epoch | 0xf << 60, epoch, self.recent_reads.as_ptr() as usize, low);
+        tls::set_epoch(epoch | 0xf << 60, epoch);
     }
-}
-
-/// Where a read of four, eight or sixteen bytes, aligned to four, is remembered, and as what.
-#[inline]
-fn recent_read(addr: usize, size: usize) -> (usize, u64) {
-    let unit = (addr & ((1 << 44) - 1)) >> 2;
-    (unit % RECENT_READS, (unit as u64) << 2 | (size / 8) as u64)
 }
 
 impl Drop for Thread {

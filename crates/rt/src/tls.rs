@@ -25,11 +25,6 @@ const THREAD: usize = 0;
 pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
-/// Offset of the address of the table of recent reads.
-pub(crate) const RECENT: usize = 24;
-/// Offset of the low bits of an entry of that table in the current epoch.
-pub(crate) const RECENT_EPOCH: usize = 32;
-
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
     let value: usize;
@@ -74,9 +69,7 @@ pub(crate) fn set_thread(thread: *mut Thread) {
 
 /// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.
 #[inline]
-pub(crate) fn set_epoch(wrote: u64, read: u64, recent: usize, recent_epoch: u64) {
+pub(crate) fn set_epoch(wrote: u64, read: u64) {
     set::<WROTE>(wrote as usize);
     set::<READ>(read as usize);
-    set::<RECENT>(recent);
-    set::<RECENT_EPOCH>(recent_epoch as usize);
 }

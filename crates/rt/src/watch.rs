@@ -302,7 +302,7 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
         tls::set_thread(ENDED);
-        tls::set_epoch(0, 0, 0, 0);
+        tls::set_epoch(0, 0);
         if let Some(watcher) = watcher() {
             guarded(|| watcher.ended(&mut inside));
         }
@@ -463,7 +463,7 @@ pub(crate) fn after_fork() {
 /// Watches no longer, in a child process that has no threads but the calling one.
 pub(crate) fn switch_off() {
     ON.store(false, Ordering::Release);
-    tls::set_epoch(0, 0, 0, 0);
+    tls::set_epoch(0, 0);
 }
 
 /// The process is about to end with a status, without running its exit handlers.

@@ -9,26 +9,24 @@
 //! |---|---|
 //! | write | all halves were last written in this epoch, as a whole, and not read since |
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
-//! | read of memory with a record | the table of recent reads has it with the current epoch |
+//! | read of memory with a record | the thread is noted there as a reader of all halves in this epoch |
 //!
 //! These are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them, and the numbers are looked at without
 //! the lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
-//! one, and finds that out itself from what this thread had left there. The table of recent reads may hold a read that
-//! another thread's write has superseded since; that write races with the read, and was told. If the thread's words are
-//! zero, everything is told.
+//! one, and finds that out itself from what this thread had left there. If the thread's words are zero, everything is told.
 //!
 //! The return address is the place; it is taken only if there is something to tell.
 
 use crate::layout::SHADOW;
-use crate::tls::{READ, RECENT, RECENT_EPOCH, WROTE};
+use crate::tls::{READ, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
 /// Bits of a number in the shadow that tell the place: see `keirin_core::analysis::fasttrack::Compact`.
 const PLACE_BITS: u32 = keirin_core::analysis::fasttrack::Compact::SITE_BITS;
-const _: () =
-    assert!(PLACE_BITS == 22 && SHADOW.base == 0x1000_0000_0000 && crate::thread::RECENT_READS == 4096);
-const _: () = assert!(crate::thread::RECENT_EPOCH_BITS == 20);
+const _: () = assert!(PLACE_BITS == 22 && SHADOW.base == 0x1000_0000_0000);
+// Places begin above the bits that tell which halves a thread has read.
+const _: () = assert!(crate::places::FIRST > 3);
 
 /// Puts the address of the shadow into `rcx + r8` and the thread's write pattern into `rdx`, `rax` pointing at the thread's
 /// words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address that must be
@@ -137,31 +135,55 @@ macro_rules! check_write_16 {
     };
 }
 
-/// Looks into the table of recent reads: `$size` is 0, 1 or 2 for four, eight or sixteen bytes.
-macro_rules! check_recent {
-    ($size:literal) => {
+/// Goes to `$found` if a word has a record in which the thread, whose epoch is in `rdx`, is noted as a reader of both halves.
+macro_rules! find_reader {
+    ($found:literal: $($at:literal)+) => {
         concat!(
-            "3:\n",
-            "mov r9, rcx\n",
-            "shr r9, 4\n",
-            "mov r10d, r9d\n",
-            "and r10d, 4095\n",
-            "lea r9, [r9 * 4 + ",
-            $size,
-            "]\n",
-            "shl r9, 20\n",
-            "or r9, qword ptr fs:[rax + {recent_epoch}]\n",
-            "mov rdx, qword ptr fs:[rax + {recent}]\n",
-            "cmp r9, qword ptr [rdx + r10 * 8]\n",
-            "jne 2f\n",
-            "ret\n",
+            $(
+                "mov r9, qword ptr [rcx + r8 + ",
+                $at,
+                "]\n",
+                "xor r9, rdx\n",
+                "cmp r9, 3\n",
+                "je ",
+                $found,
+                "\n",
+            )+
+        )
+    };
+}
+
+/// The same for one half.
+macro_rules! find_half_reader {
+    ($found:literal: $($at:literal)+) => {
+        concat!(
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r11, rcx\n",
+            "shr r11, 4\n",
+            "and r11d, 1\n",
+            "inc r11d\n",
+            "and rcx, -32\n",
+            $(
+                "mov r9, qword ptr [rcx + r8 + ",
+                $at,
+                "]\n",
+                "xor r9, rdx\n",
+                "cmp r9, 3\n",
+                "je ",
+                $found,
+                "\n",
+                "cmp r9, r11\n",
+                "je ",
+                $found,
+                "\n",
+            )+
         )
     };
 }
 
 /// A read within one half word.
 macro_rules! check_read {
-    ($unaligned:literal, $round:literal, $otherwise:expr) => {
+    ($unaligned:literal, $round:literal) => {
         concat!(
             prepare!($unaligned),
             $round,
@@ -178,7 +200,8 @@ macro_rules! check_read {
             "jne 2f\n",
             "4:\n",
             "ret\n",
-            $otherwise,
+            "3:\n",
+            find_half_reader!("4b": "0" "16" "24"),
         )
     };
 }
@@ -210,7 +233,10 @@ macro_rules! check_read_8 {
             "jne 2f\n",
             "4:\n",
             "ret\n",
-            check_recent!("1"),
+            "3:\n",
+            "test dil, 4\n",
+            "jnz 2f\n",
+            find_reader!("4b": "0" "16" "24"),
         )
     };
 }
@@ -255,7 +281,14 @@ macro_rules! check_read_16 {
             "jne 2f\n",
             "4:\n",
             "ret\n",
-            check_recent!("2"),
+            "3:\n",
+            "test dil, 4\n",
+            "jnz 2f\n",
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            find_reader!("5f": "0" "16" "24"),
+            "jmp 2f\n",
+            "5:\n",
+            find_reader!("4b": "32" "48" "56"),
         )
     };
 }
@@ -286,13 +319,13 @@ slow! {
     read_16 write_16 read_write_16 16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n", "3:\n"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ }, check_read!("1", "and rcx, -16\n", "3:\n"));
+    read_2, { read = READ }, check_read!("1", "and rcx, -16\n"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read!("3", "", check_recent!("0")));
+    read_4, { read = READ }, check_read!("3", ""));
 hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
-    read_8, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read_8!());
+    read_8, { read = READ }, check_read_8!());
 hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0", "and rcx, -16\n"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
     write_2, {}, check_write!("1", "and rcx, -16\n"));
@@ -307,7 +340,7 @@ hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_w
 hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, {}, check_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
-    read_16, { read = READ, recent = RECENT, recent_epoch = RECENT_EPOCH }, check_read_16!());
+    read_16, { read = READ }, check_read_16!());
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
     write_16, {}, check_write_16!());
 hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, {}, check_write_16!());
