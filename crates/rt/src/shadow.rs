@@ -6,13 +6,14 @@
 //! | number | content |
 //! |---|---|
 //! | 0 | lower half: the cell's first 60 bits; above them the bytes of the half that the cell is about |
-//! | 1 | lower half: the cell's second 60 bits; above them two bits: the word is locked; it has a record |
+//! | 1 | lower half: the cell's second 60 bits; above them three bits: the word is locked; it has a record; it has a table of bytes |
 //! | 2, 3 | upper half, in the same way (the two bits are unused) |
 //!
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
 //! goes into a [`Record`]; number 1 is then its address. Memory that several threads read at the same time is like that, and
 //! read often: the other numbers then tell who has read it in which epoch since it was last changed, the epoch where a cell
-//! has it, and in the lowest bits which of the halves. An analysis with large cells has records only. When all of a record fits again, it is given back.
+//! has it, and in the lowest bits which of the halves. If only the bytes of a half differ, number 1 is the address of a small
+//! table with the two numbers of each byte. An analysis with large cells has records only. When all of a record fits again, it is given back.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -35,6 +36,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
+const BYTES: u64 = 1 << 61;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
 /// Longer stretches are given back to the kernel instead of being filled with zeros.
@@ -113,6 +115,51 @@ impl Shadowed for FastTrack<Compact> {
 #[repr(C, align(32))]
 #[derive(Debug)]
 pub(crate) struct Word([AtomicU64; 4]);
+
+/// The two numbers of each byte of a word; zeros if it was never accessed.
+type ByteTable = [[u64; 2]; WORD_BYTES];
+
+/// The numbers of a word whose halves are each of one kind.
+#[inline]
+fn pack_bytes(table: &ByteTable) -> Option<[u64; 4]> {
+    let mut numbers = [0; 4];
+    for half in 0..2 {
+        let bytes = &table[4 * half..4 * half + 4];
+        if bytes[1..].iter().any(|byte| *byte != bytes[0]) {
+            return None;
+        }
+        if bytes[0] != [0; 2] {
+            numbers[2 * half] = bytes[0][0] | 0xf << SHAPE_SHIFT;
+            numbers[2 * half + 1] = bytes[0][1];
+        }
+    }
+    Some(numbers)
+}
+
+fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Vec<(u8, A::Cell)> {
+    let mut cells: Vec<(u8, [u64; 2])> = Vec::new();
+    for (index, byte) in table.iter().enumerate().filter(|(_, byte)| **byte != [0; 2]) {
+        match cells.iter_mut().find(|(_, other)| other == byte) {
+            Some((mask, _)) => *mask |= 1 << index,
+            None => cells.push((1 << index, *byte)),
+        }
+    }
+    cells.into_iter().map(|(mask, numbers)| (mask, A::unpack(numbers))).collect()
+}
+
+/// The table that stands for some cells, if all of them are small.
+fn bytes_of_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<ByteTable> {
+    let mut table = [[0; 2]; WORD_BYTES];
+    for (mask, cell) in cells {
+        let packed = A::pack(cell)?;
+        for (index, byte) in table.iter_mut().enumerate() {
+            if mask >> index & 1 != 0 {
+                *byte = packed;
+            }
+        }
+    }
+    Some(table)
+}
 
 /// What does not fit into a word.
 pub(crate) struct Record<A: Shadowed> {
@@ -240,9 +287,10 @@ impl Word {
         mask: u8,
     ) -> bool {
         let head = self.0[1].load(Ordering::Relaxed);
-        if head & (LOCKED | RECORD) != 0
-            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
+        if head & (LOCKED | RECORD | BYTES) != 0 {
+            return head & BYTES != 0 && self.shortcut_bytes::<A>(thread, new, kind, mask);
+        }
+        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         let low = self.0[0].load(Ordering::Relaxed);
@@ -260,6 +308,32 @@ impl Word {
         self.0[2].store(second.1, Ordering::Relaxed);
         self.0[3].store(second.2, Ordering::Relaxed);
         self.0[1].store(first.2, Ordering::Release);
+        true
+    }
+}
+
+impl Word {
+    /// The same for a word with a table of bytes.
+    fn shortcut_bytes<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
+        let Some(mut locked) = self.lock::<A>() else { return false };
+        let Some(table) = locked.bytes() else { return false };
+        let mut changed = *table;
+        for (index, byte) in changed.iter_mut().enumerate() {
+            if mask >> index & 1 != 0 {
+                match A::shortcut(thread, new, kind, *byte) {
+                    Some(after) => *byte = after,
+                    None => return false,
+                }
+            }
+        }
+        *table = changed;
+        // A loop over bytes makes them alike again, at the last byte of a half.
+        if mask & 0x88 != 0
+            && let Some(numbers) = pack_bytes(&changed)
+        {
+            locked.drop_bytes();
+            locked.set_numbers(numbers);
+        }
         true
     }
 }
@@ -346,6 +420,38 @@ impl<A: Shadowed> Locked<'_, A> {
         Some(unsafe { Box::from_raw(record) })
     }
 
+    /// The table of bytes, if there is one.
+    #[inline]
+    fn bytes(&mut self) -> Option<&mut ByteTable> {
+        if self.head & BYTES == 0 {
+            return None;
+        }
+        // SAFETY: a word with this bit holds the address of a table made by `put_bytes`, which belongs to who holds the lock.
+        Some(unsafe { &mut *((self.head & CELL_BITS & !BYTES) as *mut ByteTable) })
+    }
+
+    fn put_bytes(&mut self, table: ByteTable) {
+        pages::mark_record(self.word);
+        self.set_numbers([0, Box::into_raw(Box::new(table)) as u64 | BYTES, 0, 0]);
+    }
+
+    fn drop_bytes(&mut self) {
+        if let Some(table) = self.bytes() {
+            let table: *mut ByteTable = table;
+            self.head = 0;
+            // SAFETY: it was made by `Box::into_raw` in `put_bytes`, and nothing refers to it any more.
+            drop(unsafe { Box::from_raw(table) });
+        }
+    }
+
+    /// The cells of a word without a record.
+    fn cells(&mut self) -> Vec<(u8, A::Cell)> {
+        match self.bytes() {
+            Some(table) => unpack_bytes::<A>(table),
+            None => unpack_cells::<A>(self.numbers()),
+        }
+    }
+
     /// True if there is a record.
     #[inline]
     pub(crate) fn has_record(&self) -> bool {
@@ -355,7 +461,8 @@ impl<A: Shadowed> Locked<'_, A> {
     /// The record; if there is none the cells move into a new one.
     pub(crate) fn make_record(&mut self) -> &mut Record<A> {
         if self.head & RECORD == 0 {
-            let cells = unpack_cells::<A>(self.numbers());
+            let cells = self.cells();
+            self.drop_bytes();
             return self.put_record(Box::new(Record { cells, objects: Objects::default() }));
         }
         // SAFETY: as in `record`.
@@ -386,7 +493,10 @@ impl<A: Shadowed> Locked<'_, A> {
     pub(crate) fn forget_readers(&mut self) {
         if A::COMPACT && self.has_record() {
             for index in [0, 2, 3] {
-                self.word.0[index].store(0, Ordering::Relaxed);
+                let number = &self.word.0[index];
+                if number.load(Ordering::Relaxed) != 0 {
+                    number.store(0, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -397,18 +507,22 @@ impl<A: Shadowed> Locked<'_, A> {
             return;
         }
         let Some(record) = self.record() else { return };
-        if record.objects.is_empty()
-            && let Some(numbers) = pack_cells::<A>(&record.cells)
-        {
+        if !record.objects.is_empty() {
+            return;
+        }
+        if let Some(numbers) = pack_cells::<A>(&record.cells) {
             drop(self.take_record());
             self.set_numbers(numbers);
+        } else if let Some(table) = bytes_of_cells::<A>(&record.cells) {
+            drop(self.take_record());
+            self.put_bytes(table);
         }
     }
 
     /// Shows each cell of some bytes of the word.
     #[inline(always)]
     pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
-        if A::COMPACT && self.head & RECORD == 0 {
+        if A::COMPACT && self.head & (RECORD | BYTES) == 0 {
             let numbers = self.numbers();
             let [low, low_second, high, high_second] = numbers;
             let shape = low >> SHAPE_SHIFT;
@@ -488,7 +602,7 @@ impl<A: Shadowed> Locked<'_, A> {
         let cells: &[(u8, A::Cell)] = if self.has_record() {
             self.record().map_or(&[], |record| &record.cells)
         } else {
-            unpacked = unpack_cells::<A>(self.numbers());
+            unpacked = self.cells();
             &unpacked
         };
         let covered = cells.iter().fold(0, |covered, cell| covered | cell.0);
@@ -501,6 +615,7 @@ impl<A: Shadowed> Locked<'_, A> {
     fn forget(&mut self, mask: u8) {
         if mask == 0xff {
             drop(self.take_record());
+            self.drop_bytes();
             return self.set_numbers([0; 4]);
         }
         if self.numbers() == [0; 4] {
@@ -579,7 +694,7 @@ fn forget_words<A: Shadowed>(addr: usize, size: usize) {
         if numbers == [0; 4] {
             continue;
         }
-        if mask == 0xff && numbers[1] & RECORD == 0 {
+        if mask == 0xff && numbers[1] & (RECORD | BYTES) == 0 {
             shadow.0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
         } else if let Some(mut locked) = shadow.lock::<A>() {
             locked.forget(mask);
@@ -590,7 +705,7 @@ fn forget_words<A: Shadowed>(addr: usize, size: usize) {
 fn forget_records<A: Shadowed>(page: usize, size: usize) {
     for word in (page..page + size).step_by(WORD_BYTES) {
         let shadow = Word::of(word);
-        if shadow.0[1].load(Ordering::Relaxed) & RECORD != 0
+        if shadow.0[1].load(Ordering::Relaxed) & (RECORD | BYTES) != 0
             && let Some(mut locked) = shadow.lock::<A>()
         {
             locked.forget(0xff);
@@ -637,6 +752,9 @@ pub(crate) mod pages {
     /// So many pages are asked for at once, if they are used one after the other.
     const MOST_AHEAD: usize = 2048;
 
+    /// From so many pages at once on, large ones are asked for.
+    const LARGE_AHEAD: usize = 1024;
+
     /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
     /// order: that is several times cheaper than to have each one come when it is needed.
     fn ask_ahead(page: usize) {
@@ -646,9 +764,15 @@ pub(crate) mod pages {
         AHEAD.1.store(count, Ordering::Relaxed);
         if count > 1 {
             let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
+            let first = first as *mut libc::c_void;
             // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
             // pages come when they are needed.
-            unsafe { libc::madvise(first as *mut libc::c_void, bytes, libc::MADV_POPULATE_WRITE) };
+            unsafe {
+                if count >= LARGE_AHEAD {
+                    libc::madvise(first, bytes, libc::MADV_HUGEPAGE);
+                }
+                libc::madvise(first, bytes, libc::MADV_POPULATE_WRITE);
+            }
         }
     }
 
