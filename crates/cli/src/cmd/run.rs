@@ -17,7 +17,9 @@ use crate::output::Output;
 use crate::process;
 use crate::report::resolve::merge;
 use crate::report::{Finding, Live, Watched};
+use crate::runtime_files;
 use crate::sources::Sources;
+use crate::symbols::Elf;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -107,8 +109,19 @@ pub(super) fn launch(program: &Program, words: &[OsString], settings: Settings) 
         use std::os::unix::process::CommandExt;
         command.arg0(name).args(arguments);
     }
+    if program.elf().is_some_and(Elf::needs_sanitizer) {
+        command.env("LD_LIBRARY_PATH", with_runtime()?);
+    }
     command.env("KEIRIN_RUNTIME", settings.into_text());
     process::run(&mut command).with_context(|| format!("cannot start {}", program.path().display()))
+}
+
+/// Where the program finds libraries: our runtime comes before the compiler's own of the same name.
+fn with_runtime() -> Result<OsString> {
+    let folder = runtime_files::unpack()?.aliases();
+    let known = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let known = std::env::split_paths(&known).filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths(std::iter::once(folder).chain(known)).context("LD_LIBRARY_PATH cannot be set")
 }
 
 /// How keirin ends if there is nothing else to tell than how the program did.
