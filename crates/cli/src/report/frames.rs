@@ -33,9 +33,8 @@ pub(crate) fn is_system(frame: &Frame) -> bool {
             || file.contains("sysdeps/")
             || file.contains("nptl/");
     }
-    let in_library = place.is_some_and(|place| {
-        SYSTEM_LIBRARIES.iter().any(|library| place.stable.starts_with(library))
-    });
+    let in_library =
+        place.is_some_and(|place| SYSTEM_LIBRARIES.iter().any(|library| place.stable.starts_with(library)));
     in_library || frame.function.as_deref().is_some_and(is_of_the_library)
 }
 
@@ -64,13 +63,16 @@ pub(crate) fn is_plumbing(frame: &Frame) -> bool {
     let hidden = STARTERS.contains(&name.as_str())
         || name.starts_with("__libc_start")
         || name == "_start"
+        // A call operator of which the compiler does not say whose it is.
+        || name == "operator()"
         || name.split("::").any(|part| part.starts_with('_'));
     hidden && is_system(frame)
 }
 
 /// The name of a function as people say it: without return type and parameters, long template arguments left out.
 pub(crate) fn short(function: &str) -> String {
-    let name = named_lambdas(&bare(function));
+    // Of a lambda gcc tells no more than that it can be called.
+    let name = if function == "operator()" { "{lambda}".to_owned() } else { named_lambdas(&bare(function)) };
     if columns(&name) <= LONGEST_NAME {
         return name;
     }
@@ -216,9 +218,13 @@ mod tests {
             ("Set::add(int)", "Set::add"),
             ("Vector<int>::size() const", "Vector<int>::size"),
             ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<…>::push_back"),
-            ("void std::__invoke_impl<void, main::{lambda()#1}>(std::__invoke_other)", "std::__invoke_impl<…>"),
+            (
+                "void std::__invoke_impl<void, main::{lambda()#1}>(std::__invoke_other)",
+                "std::__invoke_impl<…>",
+            ),
             ("main::{lambda(int)#2}::operator()(int) const", "main::{lambda#2}"),
             ("main::$_0::operator()() const", "main::{lambda#1}"),
+            ("operator()", "{lambda}"),
             ("operator new(unsigned long)", "operator new"),
             ("A::operator<<(B const&)", "A::operator<<"),
             ("bool A::operator()<int>(int)", "A::operator()<int>"),
@@ -239,7 +245,10 @@ mod tests {
     #[test]
     fn the_place_that_is_told_is_the_users() {
         let stack = [
-            frame("__gthread_mutex_lock(pthread_mutex_t*)", "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr.h"),
+            frame(
+                "__gthread_mutex_lock(pthread_mutex_t*)",
+                "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr.h",
+            ),
             frame("std::mutex::lock()", "/usr/include/c++/12/bits/std_mutex.h"),
             frame("keirin_begin", "/home/user/.cache/keirin/include/keirin.h"),
             frame("Set::add(int)", "set.cpp"),
@@ -255,7 +264,10 @@ mod tests {
     #[test]
     fn plumbing_of_libraries_is_known() {
         for (function, file) in [
-            ("std::thread::_Invoker<std::tuple<main::$_0> >::operator()()", "/usr/include/c++/12/bits/std_thread.h"),
+            (
+                "std::thread::_Invoker<std::tuple<main::$_0> >::operator()()",
+                "/usr/include/c++/12/bits/std_thread.h",
+            ),
             ("void std::__invoke_impl<void, f>(f)", ""),
             ("start_thread", "./nptl/pthread_create.c"),
             ("clone3", "../sysdeps/clone3.S"),

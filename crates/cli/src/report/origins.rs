@@ -62,7 +62,8 @@ fn threads(raw: &RawFinding, names: Names<'_>) -> Option<String> {
         .filter_map(|thread| {
             let origin = names.tables.threads.get(thread.index())?;
             let by = by(origin.parent, origin.site, origin.stack, names);
-            (!by.is_empty()).then(|| format!("{} was created{by}", names.tables.thread_name(*thread)))
+            // Who, without where, is seldom news.
+            by.contains(" at ").then(|| format!("{} was created{by}", names.tables.thread_name(*thread)))
         })
         .take(MOST_THREADS)
         .collect();

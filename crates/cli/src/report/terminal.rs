@@ -286,7 +286,9 @@ impl Page {
         let inner: Vec<&Frame> = inner.iter().rev().filter(|frame| !frames::is_plumbing(frame)).collect();
         let inner = inner.into_iter().filter_map(|frame| frame.function.as_deref().map(frames::short));
         let inner: Vec<String> = inner.take(MOST_INNER).collect();
-        if !inner.is_empty() {
+        // By what means a lock is taken or released need not be told.
+        let locking = step.operation.target.as_ref().is_some_and(|target| target.kind == "lock");
+        if !inner.is_empty() && !locking {
             text.push_str(&format!(", calling {}", inner.join(" → ")));
         }
         if let Some(position) = &step.position {
@@ -349,14 +351,11 @@ impl Page {
 
 /// The functions of a stack, the innermost first, without what libraries do on the way.
 fn told_calls(stack: &[Frame]) -> Vec<String> {
-    let name = |frame: &&Frame| {
-        let inlined = if frame.inlined { " (inlined)" } else { "" };
-        frame.function.as_deref().map(|function| format!("{}{inlined}", frames::short(function)))
-    };
+    let name = |frame: &Frame| frame.function.as_deref().map(frames::short);
     let shown = stack.iter().filter(|frame| !frames::is_plumbing(frame));
-    let mut calls: Vec<String> = shown.filter_map(|frame| name(&frame)).collect();
+    let mut calls: Vec<String> = shown.filter_map(name).collect();
     if calls.is_empty() {
-        calls.extend(stack.first().as_ref().and_then(name));
+        calls.extend(stack.first().and_then(name));
     }
     if calls.len() > MOST_CALLS + 1 {
         let more = calls.len() - MOST_CALLS;

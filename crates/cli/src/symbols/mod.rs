@@ -200,7 +200,8 @@ impl Loaded {
         }
         let function = |frame: &CodeFrame| frame.function.clone();
         let around = |other: &Vec<CodeFrame>| {
-            !other.first().is_some_and(without_line) && other.iter().map(function).eq(frames.iter().map(function))
+            !other.first().is_some_and(without_line)
+                && other.iter().map(function).eq(frames.iter().map(function))
         };
         let before = (1..=BYTES_BEFORE).map(|distance| address.saturating_sub(distance));
         let behind = (2..=BYTES_BEHIND).map(|distance| address.saturating_add(distance));
