@@ -239,7 +239,7 @@ mod tests {
             assert_eq!(short(long), expected);
         }
         let deep = format!("{}::last", vec!["component"; 20].join("::"));
-        assert_eq!(short(&deep), format!("…::{}::last", vec!["component"; 4].join("::")));
+        assert_eq!(short(&deep), format!("…::{}::last", ["component"; 4].join("::")));
     }
 
     #[test]
