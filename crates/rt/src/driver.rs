@@ -53,7 +53,8 @@ pub(crate) trait Watcher: Sync {
     fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize);
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize);
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize);
-    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize);
+    /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.
+    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool);
     fn region_end(&self, thread: &mut Thread, pc: usize);
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
     fn function_left(&self, thread: &mut Thread);
@@ -64,7 +65,7 @@ pub(crate) trait Watcher: Sync {
     fn thread_of(&self, actor: ThreadId, time: u64) -> ThreadId;
     /// Threads that could not be told apart.
     fn confused_threads(&self) -> u64;
-    /// Waits until nobody writes the trace, for a fork.
+    /// The recorder, if there is one.
     fn recorder(&self) -> Option<&Recorder>;
 }
 
@@ -267,20 +268,22 @@ impl<A: Shadowed> Driver<A> {
         let state = Self::state(thread);
         let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
         let offset = addr % layout::WORD_BYTES;
-        if offset + size <= layout::WORD_BYTES {
-            return one(addr - offset, (((1u32 << size) - 1) << offset) as u8);
-        }
-        if offset == 0 {
-            return one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff);
-        }
-        words(addr, size).all(|(word, mask)| one(word, mask))
+        let done = if offset + size <= layout::WORD_BYTES {
+            one(addr - offset, (((1u32 << size) - 1) << offset) as u8)
+        } else if offset == 0 {
+            one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff)
+        } else {
+            words(addr, size).all(|(word, mask)| one(word, mask))
+        };
+        thread.accesses += u64::from(done);
+        done
     }
 
     /// Gives others time before an access that would break a block, so that one of them may come between.
     #[cold]
     fn provoke_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
         let Some(adversary) = &self.watching.adversary else { return };
-        if thread.regions == 0 || thread.ignoring > 0 || !A::WATCHES_MEMORY || !adversary.minds(kind) {
+        if thread.regions.is_empty() || thread.ignoring > 0 || !A::WATCHES_MEMORY || !adversary.minds(kind) {
             return;
         }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -453,7 +456,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
 
     fn lock_awaited(&self, thread: &mut Thread, pc: usize) {
         let Some(adversary) = &self.watching.adversary else { return };
-        if thread.regions == 0 || !adversary.minds(AccessKind::Read) {
+        if thread.regions.is_empty() || !adversary.minds(AccessKind::Read) {
             return;
         }
         let op = Op::Acquire { lock: LockId::NONE, mode: LockMode::Exclusive };
@@ -465,7 +468,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
 
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize) {
         if self.watching.critical_sections && thread.locks_held == 0 {
-            self.region_begin(thread, crate::regions::critical_section(pc), pc);
+            self.region_begin(thread, crate::regions::critical_section(pc), pc, false);
         }
         thread.locks_held += 1;
         let _order = self.in_order();
@@ -629,11 +632,12 @@ impl<A: Shadowed> Watcher for Driver<A> {
     }
 
     fn started(&self, thread: *mut Thread, stack: (usize, usize)) {
-        // What an earlier thread left on this stack is void.
-        shadow::forget::<A>(stack.0, stack.1);
-        tls::set_thread(thread);
         // SAFETY: the thread was prepared by the one that created it, and belongs to the calling thread from now on.
-        self.begin_epoch(unsafe { &*thread });
+        let started = unsafe { &mut *thread };
+        // What an earlier thread left on this stack is void.
+        self.forgotten(Some(started), stack.0, stack.1);
+        tls::set_thread(thread);
+        self.begin_epoch(started);
     }
 
     fn ended(&self, thread: &mut Thread) {
@@ -715,10 +719,12 @@ impl<A: Shadowed> Watcher for Driver<A> {
         }
     }
 
-    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize) {
+    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool) {
         let _order = self.in_order();
-        thread.regions += 1;
-        self.record(thread, Op::Begin { region }, pc);
+        thread.regions.push(marked);
+        if marked {
+            self.record(thread, Op::Begin { region }, pc);
+        }
         let at = self.step(thread, Op::Begin { region }, pc, 0);
         let (mine, findings) = Self::parts(thread);
         self.analysis.begin(&at, mine, region, findings);
@@ -726,12 +732,11 @@ impl<A: Shadowed> Watcher for Driver<A> {
     }
 
     fn region_end(&self, thread: &mut Thread, pc: usize) {
-        if thread.regions == 0 {
-            return;
-        }
+        let Some(marked) = thread.regions.pop() else { return };
         let _order = self.in_order();
-        thread.regions -= 1;
-        self.record(thread, Op::End, pc);
+        if marked {
+            self.record(thread, Op::End, pc);
+        }
         let at = self.step(thread, Op::End, pc, 0);
         let (mine, findings) = Self::parts(thread);
         self.analysis.end(&at, mine, findings);

@@ -38,7 +38,8 @@ pub(crate) struct Options {
     pub(crate) started_again: bool,
 }
 
-fn decode(value: &str) -> Vec<u8> {
+/// Puts the characters in the place of their codes, `%20` and the like.
+pub(crate) fn decode(value: &str) -> Vec<u8> {
     let bytes = value.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;

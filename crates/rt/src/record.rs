@@ -162,6 +162,11 @@ impl Recorder {
         }
     }
 
+    /// In a child process: the trace is the parent's.
+    pub(crate) fn abandon(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
     /// The run is over. Threads that still run write no more.
     pub(crate) fn finish(&self) {
         if self.failed.load(Ordering::Relaxed) {

@@ -2,6 +2,7 @@
 //! ranges of code that the command line has found for them.
 
 use crate::modules;
+use crate::options::decode;
 use crate::spin::Spin;
 use keirin_core::event::RegionId;
 use rustc_hash::FxHashMap;
@@ -11,6 +12,8 @@ struct Known {
     names: Vec<Box<str>>,
     by_label: FxHashMap<Box<str>, RegionId>,
     by_place: FxHashMap<usize, RegionId>,
+    /// For functions that were entered, as entry or not, whether they are atomic.
+    by_function: FxHashMap<usize, RegionId>,
     /// Functions that are atomic: where they are in the file, and their names.
     functions: Vec<Function>,
 }
@@ -19,6 +22,8 @@ struct Function {
     module: Box<str>,
     range: std::ops::Range<usize>,
     name: Box<str>,
+    /// It is atomic where it is called, not where a thread begins with it.
+    not_as_entry: bool,
 }
 
 static KNOWN: Spin<Option<Known>> = Spin::new(None);
@@ -54,11 +59,12 @@ pub(crate) fn critical_section(pc: usize) -> RegionId {
     region
 }
 
-/// The region of a function that contains an instruction, if it is to be atomic.
-pub(crate) fn function(pc: usize) -> Option<RegionId> {
+/// The region of a function that contains an instruction, if it is to be atomic. `entry`: no other function is open.
+pub(crate) fn function(pc: usize, entry: bool) -> Option<RegionId> {
     let mut known = KNOWN.lock();
     let known = known.get_or_insert_default();
-    if let Some(region) = known.by_place.get(&pc) {
+    let key = pc << 1 | usize::from(entry);
+    if let Some(region) = known.by_function.get(&key) {
         return region.is_some().then_some(*region);
     }
     let module = modules::find(pc);
@@ -67,27 +73,32 @@ pub(crate) fn function(pc: usize) -> Option<RegionId> {
         let found = known
             .functions
             .iter()
-            .find(|function| function.module == module.path && function.range.contains(&offset))?;
+            .find(|function| function.module == module.path && function.range.contains(&offset))
+            .filter(|function| !(entry && function.not_as_entry))?;
         let name = found.name.clone();
         Some(known.label(&name))
     });
-    known.by_place.insert(pc, region.unwrap_or(RegionId::NONE));
+    known.by_function.insert(key, region.unwrap_or(RegionId::NONE));
     region
 }
 
-/// Reads the list of atomic functions: in each line the path of a module, the first and the last offset of the code in
-/// hexadecimal, and the name, separated by tabs. Gives the number of lines that are not understood.
+/// Reads the list of atomic functions: in each line the path of a module, the first offset of the code and the one behind
+/// the last in hexadecimal, and the name, separated by blanks. A blank in the path is `%20`, a percent sign `%25`. A `*` before
+/// the name: not where a thread begins with it. Gives the number of lines that are not understood.
 pub(crate) fn load_functions(text: &str) -> usize {
     let mut known = KNOWN.lock();
     let known = known.get_or_insert_default();
     let mut strange = 0;
     for line in text.lines().filter(|line| !line.is_empty()) {
-        let mut fields = line.splitn(4, '\t');
+        let mut fields = line.splitn(4, ' ');
         let number = |field: Option<&str>| usize::from_str_radix(field?.trim_start_matches("0x"), 16).ok();
         match (fields.next(), number(fields.next()), number(fields.next()), fields.next()) {
-            (Some(module), Some(start), Some(end), Some(name)) => {
-                known.functions.push(Function { module: module.into(), range: start..end, name: name.into() })
-            }
+            (Some(module), Some(start), Some(end), Some(name)) => known.functions.push(Function {
+                module: String::from_utf8_lossy(&decode(module)).into(),
+                range: start..end,
+                name: name.trim_start_matches('*').into(),
+                not_as_entry: name.starts_with('*'),
+            }),
             _ => strange += 1,
         }
     }
@@ -114,13 +125,14 @@ mod tests {
         let here = labelled as *const () as usize;
         let module = modules::find(here).expect("a module");
         let offset = here - module.bias;
-        let text = format!("{}\t{offset:x}\t{:#x}\tlabelled\nnonsense\n", module.path, offset + 8);
+        let text = format!("{} {offset:x} {:#x} *labelled\nnonsense\n", module.path, offset + 8);
         assert_eq!(load_functions(&text), 1);
         assert!(has_functions());
-        let region = function(here + 4).expect("a region");
-        assert_eq!(function(here + 4), Some(region));
+        let region = function(here + 4, false).expect("a region");
+        assert_eq!(function(here + 4, false), Some(region));
         assert_eq!(labelled(b"labelled"), region);
-        assert_eq!(function(here + 8), None);
+        assert_eq!(function(here + 4, true), None);
+        assert_eq!(function(here + 8, false), None);
         assert_ne!(critical_section(1), critical_section(2));
         assert_eq!(critical_section(1), critical_section(1));
         assert_eq!(&*names_from(region.index())[0], "labelled");

@@ -39,7 +39,8 @@ impl<T> Spin<T> {
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
         let free = self.locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        free.then_some(Guard(self))
+        // Made only if it is free: a guard that is dropped unlocks.
+        free.then(|| Guard(self))
     }
 
     /// Takes the lock.
@@ -96,6 +97,7 @@ mod tests {
         assert_eq!(*counter.lock(), 40_000);
         let held = counter.lock();
         assert!(counter.try_lock().is_none());
+        assert!(counter.try_lock().is_none(), "a try that failed leaves it locked");
         drop(held);
         assert!(counter.try_lock().is_some());
     }

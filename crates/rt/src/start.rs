@@ -234,6 +234,8 @@ fn choose(options: &Options) -> &'static dyn Watcher {
             telling::note(&format!("the runtime does not know the analysis {name}"));
         }
     }
+    // AeroDrome says that there is a violation, Velodrome which one.
+    choice.velodrome |= choice.aerodrome;
     // The adversary asks Atomizer what would break a block.
     choice.atomizer |= options.adversary.is_some();
     let (races, blocks) =

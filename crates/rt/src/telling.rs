@@ -28,7 +28,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Accesses of threads that have ended.
-static ACCESSES: AtomicU64 = AtomicU64::new(0);
+static ENDED_ACCESSES: AtomicU64 = AtomicU64::new(0);
 /// Locks beyond this number have no name in reports.
 const NAMED_LOCKS: usize = 1 << 20;
 
@@ -119,7 +119,11 @@ impl Names {
         if let Some(site) = self.sites.get(&pc) {
             return *site;
         }
-        let place = match modules::find(pc) {
+        let module = modules::find(pc).or_else(|| {
+            modules::update();
+            modules::find(pc)
+        });
+        let place = match module {
             Some(module) => {
                 let tables = &mut self.tables;
                 let id = *self.modules.entry(module.start).or_insert_with(|| {
@@ -313,7 +317,11 @@ pub(crate) fn new_findings(watcher: &dyn Watcher, thread: &mut Thread) {
 
 /// Tells how often the findings of a thread were seen, when it ends.
 pub(crate) fn final_counts(thread: &Thread) {
-    ACCESSES.fetch_add(thread.accesses, Ordering::Relaxed);
+    ENDED_ACCESSES.fetch_add(thread.accesses, Ordering::Relaxed);
+    told_counts(thread);
+}
+
+fn told_counts(thread: &Thread) {
     let mut telling = TELLING.lock();
     let Some(telling) = telling.as_mut() else { return };
     for (finding, number) in thread.findings.list().iter().zip(&thread.told) {
@@ -335,13 +343,22 @@ pub(crate) fn name_memory(addr: usize, size: usize, name: &[u8]) {
     }
 }
 
-/// The run is over, or is not watched any more.
+/// The run is over.
 pub(crate) fn finish(watcher: &dyn Watcher, end: End) {
+    summarize(watcher, end);
+    *TELLING.lock() = None;
+}
+
+/// Tells how much was watched. A later summary counts instead.
+pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
+    let mut accesses = ENDED_ACCESSES.load(Ordering::Relaxed);
     for entry in crate::driver::live_threads() {
         if !entry.thread.is_null() {
             // SAFETY: a thread that has not ended is not given back. It may still run: of its findings those are told that
             // can be seen here, and a count may be too small.
-            final_counts(unsafe { &*entry.thread });
+            let thread = unsafe { &*entry.thread };
+            accesses += thread.accesses;
+            told_counts(thread);
         }
     }
     let said = [
@@ -368,12 +385,12 @@ pub(crate) fn finish(watcher: &dyn Watcher, end: End) {
         }
     }
     let mut telling = TELLING.lock();
-    let Some(mut telling) = telling.take() else { return };
+    let Some(telling) = telling.as_mut() else { return };
     if telling.dropped > 0 {
         telling.writer.note(&format!("{} sightings of further findings were not kept", telling.dropped));
     }
     telling.writer.counts(&Counts {
-        accesses: ACCESSES.load(Ordering::Relaxed),
+        accesses,
         threads: Registry::with(|registry| registry.entries().len() as u64),
         locks: u64::from(objects::locks()),
         ..Counts::default()

@@ -61,8 +61,8 @@ pub(crate) struct Thread {
     pub(crate) position: u64,
     /// Open ignore annotations.
     pub(crate) ignoring: u32,
-    /// Open atomic regions.
-    pub(crate) regions: u32,
+    /// Open atomic regions: for each whether the program marks it.
+    pub(crate) regions: Vec<bool>,
     /// Locks that it holds.
     pub(crate) locks_held: u32,
     /// The analysis' state.
@@ -89,7 +89,7 @@ impl Thread {
             actor,
             position,
             ignoring: 0,
-            regions: 0,
+            regions: Vec::new(),
             locks_held: 0,
             state,
             findings: Findings::new(),

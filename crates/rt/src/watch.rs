@@ -347,7 +347,7 @@ pub fn forgotten(addr: usize, size: usize) {
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
-    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc));
+    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
 }
 
 /// The innermost atomic region ends.
@@ -425,14 +425,14 @@ fn current() -> *mut Thread {
 fn function_told(function: usize, call: usize, stack_pointer: usize) {
     with(|watcher, thread| {
         let depth = thread.depth();
-        let region = regions::function(function);
+        let region = regions::function(function, depth == 0);
         let ended = thread.enter_function(call, stack_pointer, region.is_some());
         // Calls that were left without notice, by `longjmp` or an exception.
         (thread.depth()..depth + 1).for_each(|_| watcher.function_left(thread));
         (0..ended).for_each(|_| watcher.region_end(thread, call));
         watcher.function_entered(thread, function, call);
         if let Some(region) = region {
-            watcher.region_begin(thread, region, function);
+            watcher.region_begin(thread, region, function, false);
         }
     });
 }
@@ -449,10 +449,12 @@ pub fn forked(in_child: bool) {
 
 /// In a child process that goes on being watched: what the parent has told is the parent's.
 pub(crate) fn after_fork() {
-    with(|_, thread| {
+    with(|watcher, thread| {
         thread.findings = keirin_core::finding::Findings::new();
         thread.told.clear();
-        if thread.writer.take().is_some() {
+        thread.writer = None;
+        if let Some(recorder) = watcher.recorder() {
+            recorder.abandon();
             telling::note("this process was forked from one that is recorded; it is not recorded itself");
         }
     });
@@ -464,9 +466,14 @@ pub(crate) fn switch_off() {
     tls::set_epoch(0, 0, 0, 0);
 }
 
-/// The process is about to end without running its exit handlers.
-pub fn process_ending() {
-    finish(End::Stopped);
+/// The process is about to end with a status, without running its exit handlers.
+pub fn process_ending(status: i32) {
+    finish(End::Exit(status));
+}
+
+/// The process is about to become another program. If that fails it goes on.
+pub fn process_replaced() {
+    with(|watcher, _| telling::summarize(watcher, End::Exec));
 }
 
 /// The run is over: tells what is left.

@@ -35,9 +35,9 @@ macro_rules! before {
 }
 
 before! {
-    fn before_execl: "execl" { watch::process_ending() }
-    fn before_execlp: "execlp" { watch::process_ending() }
-    fn before_execle: "execle" { watch::process_ending() }
+    fn before_execl: "execl" { watch::process_replaced() }
+    fn before_execlp: "execlp" { watch::process_replaced() }
+    fn before_execle: "execle" { watch::process_replaced() }
     fn before_dlopen: "dlopen" { watch::modules_changed() }
 }
 
@@ -66,56 +66,56 @@ intercept! {
 
     fn _exit(status: c_int; _pc) {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_ending(status);
         }
         real::_exit(status)
     }
 
     fn _Exit(status: c_int; _pc) {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_ending(status);
         }
         real::_exit(status)
     }
 
     fn quick_exit(status: c_int; _pc) {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_ending(status);
         }
         real::quick_exit(status)
     }
 
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char; _pc) -> c_int {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_replaced();
         }
         real::execve(path, arguments, environment)
     }
 
     fn execv(path: *const c_char, arguments: *const *const c_char; _pc) -> c_int {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_replaced();
         }
         real::execv(path, arguments)
     }
 
     fn execvp(file: *const c_char, arguments: *const *const c_char; _pc) -> c_int {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_replaced();
         }
         real::execvp(file, arguments)
     }
 
     fn execvpe(file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char; _pc) -> c_int {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_replaced();
         }
         real::execvpe(file, arguments, environment)
     }
 
     fn fexecve(descriptor: c_int, arguments: *const *const c_char, environment: *const *const c_char; _pc) -> c_int {
         if watch::is_on() {
-            watch::process_ending();
+            watch::process_replaced();
         }
         real::fexecve(descriptor, arguments, environment)
     }
