@@ -19,9 +19,6 @@ const MOST_TASKS: usize = 6;
 /// Calls listed for one step.
 const MOST_CALLS: usize = 8;
 
-/// Of the calls into a library, those listed.
-const MOST_INNER: usize = 2;
-
 /// Characters of one paragraph; a very long name must not push the rest off the screen.
 const LONGEST_PARAGRAPH: usize = 500;
 
@@ -283,13 +280,13 @@ impl Page {
         if !calls.is_empty() {
             text.push_str(&format!(" in {}", calls.join(" ← ")));
         }
-        let inner: Vec<&Frame> = inner.iter().rev().filter(|frame| !frames::is_plumbing(frame)).collect();
-        let inner = inner.into_iter().filter_map(|frame| frame.function.as_deref().map(frames::short));
-        let inner: Vec<String> = inner.take(MOST_INNER).collect();
         // By what means a lock is taken or released need not be told.
         let locking = step.operation.target.as_ref().is_some_and(|target| target.kind == "lock");
-        if !inner.is_empty() && !locking {
-            text.push_str(&format!(", calling {}", inner.join(" → ")));
+        let called = inner.iter().rev().find(|frame| !frames::is_plumbing(frame));
+        if let Some(function) = called.and_then(|frame| frame.function.as_deref())
+            && !locking
+        {
+            text.push_str(&format!(", calling {}", frames::short(function)));
         }
         if let Some(position) = &step.position {
             text.push_str(&format!(" (trace {position})"));
