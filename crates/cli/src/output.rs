@@ -31,7 +31,7 @@ impl Output {
     /// Opens a file, or standard output if there is none.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != STANDARD_OUTPUT) else {
-            return Ok(Output::Standard(buffered(io::stdout().lock())));
+            return Ok(Output::standard());
         };
         let opened = match destination(path) {
             Ok(Destination::Special) => OpenOptions::new()
@@ -43,6 +43,11 @@ impl Output {
             Err(error) => Err(error),
         };
         opened.with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Standard output.
+    pub(crate) fn standard() -> Self {
+        Output::Standard(buffered(io::stdout().lock()))
     }
 
     /// Standard error.

@@ -1,7 +1,7 @@
 //! Witness files: the schedule that shows a finding, one file each, to be kept, sent around and read again.
 //!
 //! A file stands for itself: everything in it is resolved, so that it can be read without the trace. Its name is the
-//! fingerprint of the finding. The version in it changes when an old reader would misunderstand a new file.
+//! fingerprint of the finding, with a number where several have the same. The version in it changes when an old reader would misunderstand a new file.
 
 use crate::input::read_small;
 use crate::output::Output;
@@ -9,6 +9,7 @@ use crate::report::Finding;
 use crate::report::model::{Frame, HeldLock, Step, Thread};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -139,8 +140,13 @@ pub(crate) fn prepare(folder: &Path) -> Result<()> {
 pub(crate) fn write(folder: &Path, findings: &[Finding]) -> Result<()> {
     let mut first = None;
     let mut count = 0;
+    let mut known: HashMap<String, u64> = HashMap::new();
     for file in findings.iter().filter_map(WitnessFile::of) {
-        let path = folder.join(format!("{}.json", file.fingerprint));
+        // Findings at different lines of the same functions share a fingerprint.
+        let same: &mut u64 = known.entry(file.fingerprint.clone()).or_default();
+        *same += 1;
+        let number = if *same == 1 { String::new() } else { format!("-{same}") };
+        let path = folder.join(format!("{}{number}.json", file.fingerprint));
         let mut out = Output::open(Some(&path))?;
         serde_json::to_writer_pretty(&mut out, &file)
             .map_err(std::io::Error::from)
@@ -175,6 +181,10 @@ pub(crate) fn find(folder: &Path, start: &str) -> Result<PathBuf> {
     match &names[..] {
         [] => bail!("there is no witness in {} whose fingerprint starts with `{start}`", folder.display()),
         [only] => Ok(folder.join(only)),
+        // Those behind it have the same fingerprint and a number.
+        [first, ..] if first.strip_suffix(".json").is_some_and(|whole| whole.ends_with(start)) => {
+            Ok(folder.join(first))
+        }
         several => bail!(
             "{} witnesses in {} have a fingerprint that starts with `{start}`: {}; give more of it",
             several.len(),

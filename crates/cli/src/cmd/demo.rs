@@ -7,6 +7,7 @@ use super::compile::{self, Language};
 use crate::atomic::{Blocks, Looking};
 use crate::input::Input;
 use crate::options::Options;
+use crate::output::Output;
 use crate::report::Watched;
 use crate::runtime_files;
 use crate::sources::Sources;
@@ -76,7 +77,8 @@ impl Built {
 fn watch(built: &Built, options: &Options) -> Result<()> {
     let mut options = options.clone();
     options.source_root.push(built.sources().to_owned());
-    super::run::run(&[built.program.clone().into()], &options)?;
+    // The program says nothing, so standard output is free.
+    super::run::watch(&[built.program.clone().into()], &options, Output::standard)?;
     Ok(())
 }
 

@@ -11,14 +11,17 @@ pub(super) use settings::Settings;
 
 use super::check::{Filters, finish_to};
 use super::{Ending, Exit};
-use crate::atomic::Looking;
+use crate::atomic::{Looking, Rule, atomic_rule};
 use crate::options::{AnalysisName, Format, Options};
 use crate::output::Output;
 use crate::process;
 use crate::report::resolve::merge;
 use crate::report::{Finding, Live, Watched};
+use crate::runtime_files;
 use crate::sources::Sources;
+use crate::symbols::Elf;
 use anyhow::{Context, Result, bail};
+use keirin_core::select::Block;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -27,6 +30,12 @@ use tempfile::TempDir;
 
 /// Runs the program of the command line, with its arguments.
 pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
+    // Standard output is the program's own.
+    watch(words, options, Output::error)
+}
+
+/// Runs a program and writes a report for people to an output, unless the options name one.
+pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Output) -> Result<Ending> {
     check_options(options)?;
     let filters = Filters::load(options)?;
     let looking = Looking::load(options)?;
@@ -58,7 +67,8 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     }
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
-    let exit = report(&program, &collected, options, &filters, &looking, analyses)?;
+    let shown = Shown { options, filters: &filters, looking: &looking, terminal };
+    let exit = report(&program, &collected, &shown, analyses)?;
     Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
 }
 
@@ -107,8 +117,19 @@ pub(super) fn launch(program: &Program, words: &[OsString], settings: Settings) 
         use std::os::unix::process::CommandExt;
         command.arg0(name).args(arguments);
     }
+    if program.elf().is_some_and(Elf::needs_sanitizer) {
+        command.env("LD_LIBRARY_PATH", with_runtime()?);
+    }
     command.env("KEIRIN_RUNTIME", settings.into_text());
     process::run(&mut command).with_context(|| format!("cannot start {}", program.path().display()))
+}
+
+/// Where the program finds libraries: our runtime comes before the compiler's own of the same name.
+fn with_runtime() -> Result<OsString> {
+    let folder = runtime_files::unpack()?.aliases();
+    let known = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let known = std::env::split_paths(&known).filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths(std::iter::once(folder).chain(known)).context("LD_LIBRARY_PATH cannot be set")
 }
 
 /// How keirin ends if there is nothing else to tell than how the program did.
@@ -143,19 +164,23 @@ pub(super) fn never_started(program: &Program, status: ExitStatus) -> Ending {
     }
 }
 
+/// How findings are shown.
+struct Shown<'a> {
+    options: &'a Options,
+    filters: &'a Filters,
+    looking: &'a Looking,
+    /// Where a report for people goes if the options do not say so.
+    terminal: fn() -> Output,
+}
+
 /// Names, filters and writes what all processes found.
-fn report(
-    program: &Program,
-    collected: &Collected,
-    options: &Options,
-    filters: &Filters,
-    looking: &Looking,
-    analyses: Vec<&str>,
-) -> Result<Exit> {
+fn report(program: &Program, collected: &Collected, shown: &Shown<'_>, analyses: Vec<&str>) -> Result<Exit> {
+    let Shown { options, filters, looking, terminal } = *shown;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let name = program.name();
     let findings: Vec<Finding> = collected.findings(&name, &sources, looking.symbols());
+    let (findings, left_out) = without_excluded(findings, looking.rules());
     let counts = collected.counts();
     let mut watched = Watched {
         inputs: vec![name.clone()],
@@ -171,6 +196,13 @@ fn report(
         ..Watched::default()
     };
     watched.notes.extend(looking.symbols().take_notes());
+    if left_out > 0 {
+        let findings = if left_out == 1 { "1 finding is" } else { &format!("{left_out} findings are") };
+        watched.notes.push(format!(
+            "{findings} left out, in which marked blocks take part that --atomic excludes; without these blocks there may be \
+             others: keirin record -o run.ktrace -- {name}, then keirin check with the same rules"
+        ));
+    }
     if options.analysis.0 == [AnalysisName::FastTrack] {
         let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {name}");
         watched.next_when_clean = Some(next);
@@ -183,11 +215,25 @@ fn report(
     }
     finish_to(merge(findings, u64::saturating_add), watched, options, filters, || {
         match (&options.output, options.format) {
-            // Standard output is the program's own.
-            (None, Format::Terminal) => Ok(Output::error()),
+            (None, Format::Terminal) => Ok(terminal()),
             (path, _) => Output::open(path.as_deref()),
         }
     })
+}
+
+/// The findings without those in which marked blocks take part that the rules exclude, and how many these are. The runtime
+/// takes every marked block for atomic: what it finds then may be due to that.
+fn without_excluded(mut findings: Vec<Finding>, rules: &[Rule]) -> (Vec<Finding>, usize) {
+    let is_atomic = atomic_rule(rules.to_vec());
+    let excluded = |label: &str| !label.is_empty() && !is_atomic(Block::Label(label));
+    let before = findings.len();
+    findings.retain(|finding| {
+        let transactions = finding.transactions.iter().map(|transaction| &transaction.stable);
+        let blocks = finding.refuted.iter().map(|block| &block.stable);
+        !transactions.chain(blocks).any(|label| excluded(label))
+    });
+    let left_out = before - findings.len();
+    (findings, left_out)
 }
 
 /// What became of the trace.

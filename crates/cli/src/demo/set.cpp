@@ -26,20 +26,22 @@ class Set {
     Vector elements;
 
 public:
-    void add(int x) {
+    void add(int x, int pause) {
         KEIRIN_ATOMIC("Set::add") {
             if (!elements.contains(x)) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the other thread comes
+                std::this_thread::sleep_for(std::chrono::milliseconds(pause));  // for the other thread
                 elements.add(x);
             }
         }
     }
 };
 
+Set set;
+
 int main() {
-    Set set;
-    std::thread first([&] { set.add(7); });
-    std::thread second([&] { set.add(7); });
+    std::thread first([] { set.add(7, 400); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::thread second([] { set.add(7, 0); });
     first.join();
     second.join();
 }

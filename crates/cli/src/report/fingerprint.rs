@@ -2,15 +2,15 @@
 //!
 //! Version 1: the 64-bit FNV-1a hash of a sequence of fields, each followed by the byte 0x1f:
 //! the rule's name; for each transaction, in the order of the cycle, `t` and the label of its block; for each block that
-//! the finding speaks against, outermost first, `b` and its label; if a variable alone tells what it is about, `v` and
-//! its name; for each step that matters, in the order of the interleaving, `s`, the kind of operation, the function, and
+//! the finding speaks against, outermost first, `b` and its label; if the finding is about a variable that has a name,
+//! `v` and its name, whatever the offset within it; for each step that matters, in the order of the interleaving, `s`, the kind of operation, the function, and
 //! the stable part of its place (the relative path of the file, the label that the trace gave, or the file name of the
 //! module). Where a step has neither a function nor a place, the name of what it touched stands in, if the trace names
 //! it. What is unknown is an empty field.
 //!
 //! The steps that matter are, for a cycle, all; for a race, the two accesses, in the order of their fields, as the next
-//! run may see them the other way round; for inconsistent locking, none if the variable has a name (whatever its offset),
-//! else the accesses as for a race; for a block, the operation that commits it and the one that breaks it; for a torn
+//! run may see them the other way round, and without the kind, as of `x++` it may see the read or the write; for
+//! inconsistent locking, none if the variable has a name, else the accesses as for a race; for a block, the operation that commits it and the one that breaks it; for a torn
 //! region, all, in order; the label of its transaction is that of the block or function, or the name of the lock.
 //!
 //! No address, line, column, offset, thread or position goes in, so edits elsewhere in a file and another schedule
@@ -36,6 +36,8 @@ pub(crate) struct Identity<'a> {
     pub(crate) steps: Vec<&'a Step>,
     /// Whether the order of the steps is a matter of chance.
     pub(crate) any_order: bool,
+    /// Whether it is a matter of chance which of them read and which wrote.
+    pub(crate) any_kind: bool,
 }
 
 impl Identity<'_> {
@@ -55,7 +57,7 @@ impl Identity<'_> {
             hash.field("v");
             hash.field(variable);
         }
-        let mut steps: Vec<_> = self.steps.iter().map(|step| fields(step)).collect();
+        let mut steps: Vec<_> = self.steps.iter().map(|step| fields(step, self.any_kind)).collect();
         if self.any_order {
             steps.sort_unstable();
         }
@@ -65,10 +67,11 @@ impl Identity<'_> {
 }
 
 /// The fields of one step.
-fn fields(step: &Step) -> Vec<&str> {
+fn fields(step: &Step, any_kind: bool) -> Vec<&str> {
     let function = step.site().and_then(|site| site.function.as_deref()).unwrap_or_default();
     let place = step.place().map_or("", |place| &place.stable);
-    let mut fields = vec!["s", step.operation.kind, function, place];
+    let kind = if any_kind { "" } else { step.operation.kind };
+    let mut fields = vec!["s", kind, function, place];
     if function.is_empty() && place.is_empty() {
         let named = step.operation.target.as_ref().filter(|target| target.named);
         fields.push(named.map_or("", |target| &target.name));

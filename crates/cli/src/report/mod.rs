@@ -9,6 +9,7 @@ mod arrange;
 pub(crate) mod dot;
 mod evidence;
 pub(crate) mod fingerprint;
+mod frames;
 pub(crate) mod json;
 pub(crate) mod model;
 mod operation;
@@ -38,7 +39,7 @@ pub(crate) use model::{Finding, Live, Report, Watched};
 use keirin_core::finding::Rule;
 use model::{Counts, Doubt, Kind, Status, Summary, Tool, Verdict};
 use std::collections::HashMap;
-use text::{counted, list};
+use text::{counted, grouped, list};
 
 impl Report {
     /// A report on what was watched.
@@ -156,9 +157,11 @@ fn summary_line(
         Some(live) => {
             let several = live.processes != 1;
             let processes = if several { format!(" in {} processes", live.processes) } else { String::new() };
-            let accesses =
-                format!("{} {}", live.accesses, if live.accesses == 1 { "access" } else { "accesses" });
-            format!("{accesses} of {threads} with {}{processes}", counted(live.locks, "lock"))
+            let locks = if live.locks == 0 { "no locks".to_owned() } else { counted(live.locks, "lock") };
+            // Most accesses are passed over, as nothing has changed since the last one of the kind.
+            let accesses = if live.accesses == 1 { "access" } else { "accesses" };
+            let checked = format!("{} {accesses} checked in full", grouped(live.accesses));
+            format!("a run of {threads} with {locks}{processes} ({checked})")
         }
     };
     let analyses = list(&watched.analyses);

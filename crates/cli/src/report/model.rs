@@ -413,12 +413,12 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Where the operation itself is.
+    /// Where the operation is: the innermost frame that is the user's own, past what headers and libraries of the system do.
     pub(crate) fn site(&self) -> Option<&Frame> {
-        self.stack.first()
+        self.stack.get(super::frames::telling(&self.stack)?)
     }
 
-    /// The place of the operation itself.
+    /// The place of the operation.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.site().and_then(|site| site.place.as_ref())
     }

@@ -2,7 +2,8 @@
 
 use super::model::{Operation, Target};
 use super::text::quoted;
-use keirin_core::event::{AccessKind, Addr, AtomicKind, LockMode, Op};
+use crate::symbols::parse_address;
+use keirin_core::event::{AccessKind, Addr, AtomicKind, LockId, LockMode, Op};
 use keirin_core::trace::{NameKind, Tables};
 
 /// The kind of operation, the verb of the past and the noun.
@@ -12,6 +13,10 @@ type Words = (&'static str, &'static str, &'static str);
 pub(crate) fn describe(op: Op, tables: &Tables) -> Operation {
     let ((kind, past, noun), target) = words(op, tables);
     let (text, short) = match &target {
+        // A number alone would be taken for something else.
+        Some(target) if target.name.starts_with('#') && !target.named => {
+            (format!("{past} {}", phrase(target)), format!("{noun} {}", phrase(target)))
+        }
         Some(target) => (format!("{past} {}", phrase(target)), format!("{noun} {}", target.name)),
         None => (past.to_owned(), noun.to_owned()),
     };
@@ -23,6 +28,7 @@ pub(crate) fn phrase(target: &Target) -> String {
     match target.kind {
         "variable" => quoted(&target.name),
         "thread" if !target.named => target.name.clone(),
+        kind if !target.named && target.name.starts_with('#') => format!("{kind} {}", &target.name[1..]),
         kind => format!("{kind} {}", quoted(&target.name)),
     }
 }
@@ -30,7 +36,7 @@ pub(crate) fn phrase(target: &Target) -> String {
 fn words(op: Op, tables: &Tables) -> (Words, Option<Target>) {
     let variable = |addr| Some(variable(addr, tables));
     let named = |kind, word, id| Some(named(kind, word, id, tables));
-    let lock = |id: keirin_core::event::LockId| named(NameKind::Lock, "lock", id.0);
+    let lock = |id: LockId| Some(lock(id, tables));
     let task = |id: keirin_core::event::TaskId| named(NameKind::Task, "task", id.0);
     match op {
         Op::Access { kind, addr, .. } => (access(kind), variable(addr)),
@@ -146,6 +152,19 @@ pub(super) fn variable(addr: Addr, tables: &Tables) -> Target {
             None => unnamed("variable", format!("{:#x}", addr.0)),
         },
     }
+}
+
+/// A lock. One of a program that was watched is known by its address, which tells nobody anything.
+pub(super) fn lock(id: LockId, tables: &Tables) -> Target {
+    let address = if tables.modules.is_empty() {
+        None
+    } else {
+        tables.name(NameKind::Lock, id.0).and_then(parse_address)
+    };
+    let Some(address) = address else { return named(NameKind::Lock, "lock", id.0, tables) };
+    let memory = variable(Addr(address), tables);
+    let known = memory.named || tables.block(Addr(address)).is_some();
+    if known { Target { kind: "lock", ..memory } } else { unnamed("lock", format!("#{}", id.0)) }
 }
 
 pub(super) fn named(kind: NameKind, word: &'static str, id: u32, tables: &Tables) -> Target {

@@ -1,6 +1,6 @@
 //! Where what a finding speaks of comes from: who created the threads, and who allocated the memory.
 
-use super::model::Frame;
+use super::frames;
 use super::resolve::Names;
 use super::text::{counted, list};
 use keirin_core::event::{Addr, Op, SiteId, StackId, ThreadId};
@@ -62,7 +62,8 @@ fn threads(raw: &RawFinding, names: Names<'_>) -> Option<String> {
         .filter_map(|thread| {
             let origin = names.tables.threads.get(thread.index())?;
             let by = by(origin.parent, origin.site, origin.stack, names);
-            (!by.is_empty()).then(|| format!("{} was created{by}", names.tables.thread_name(*thread)))
+            // Who, without where, is seldom news.
+            by.contains(" at ").then(|| format!("{} was created{by}", names.tables.thread_name(*thread)))
         })
         .take(MOST_THREADS)
         .collect();
@@ -75,22 +76,16 @@ fn by(thread: ThreadId, site: SiteId, stack: StackId, names: Names<'_>) -> Strin
     if thread.is_some() {
         text += &format!(" by {}", names.tables.thread_name(thread));
     }
-    if let Some(frame) = telling(&names.stack_of(site, stack)) {
+    let frames = names.stack_of(site, stack);
+    // What a library does on the way helps nobody.
+    let told = frames::telling(&frames).map(|index| &frames[index]);
+    if let Some(frame) = told.filter(|frame| !frames::is_system(frame)) {
         if let Some(place) = &frame.place {
             text += &format!(" at {}", place.text);
         }
         if let Some(function) = &frame.function {
-            text += &format!(" in {function}");
+            text += &format!(" in {}", frames::short(function));
         }
     }
     text
-}
-
-/// The frame that says most: the innermost that is in a file of the user, past what libraries do on the way.
-fn telling(frames: &[Frame]) -> Option<&Frame> {
-    let own = |frame: &&Frame| {
-        let file = frame.place.as_ref().and_then(|place| place.file.as_deref());
-        file.is_some_and(|file| !file.starts_with("/usr/"))
-    };
-    frames.iter().find(own).or_else(|| frames.first().filter(|frame| **frame != Frame::default()))
 }

@@ -6,6 +6,7 @@
 use super::actors::{Threads, actor_of};
 use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
+use super::frames;
 use super::model::{Block, Doubt, Finding, Frame, Level, Place, Status, Step, Transaction, Verdict};
 use super::operation::describe;
 use super::origins;
@@ -19,6 +20,7 @@ use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
 use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// Deeper calls than this are left out of a report.
@@ -44,7 +46,7 @@ pub(crate) struct Names<'a> {
     pub(crate) symbols: &'a Symbols,
 }
 
-/// Resolves the findings. Those with the same fingerprint become one, with the counts added up.
+/// Resolves the findings. Those that are the same become one, with the counts added up.
 pub(crate) fn resolve(raw: &[RawFinding], names: Names<'_>) -> Vec<Finding> {
     let mut findings = merge(raw.iter().map(|raw| names.finding(raw)), u64::saturating_add);
     for finding in &mut findings {
@@ -53,8 +55,9 @@ pub(crate) fn resolve(raw: &[RawFinding], names: Names<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Makes one of the findings with the same fingerprint: the surest, and of equally sure ones the first. `counted` makes
-/// one count of two: sightings in different runs add up, those of different analyses of one run do not.
+/// Makes one of the findings with the same fingerprint at the same places: the surest, of equally sure ones the one with
+/// most writes, and of these the first. `counted` makes one count of two: sightings in different runs add up, those of
+/// different analyses of one run do not.
 pub(crate) fn merge(
     findings: impl IntoIterator<Item = Finding>,
     counted: fn(u64, u64) -> u64,
@@ -62,22 +65,50 @@ pub(crate) fn merge(
     let mut merged: Vec<Finding> = Vec::new();
     let mut index = HashMap::new();
     for finding in findings {
-        match index.get(&finding.fingerprint) {
+        let key = key(&finding);
+        match index.get(&key) {
             Some(&at) => {
                 let first: &mut Finding = &mut merged[at];
                 let count = counted(first.count, finding.count);
-                if (finding.verdict, finding.doubt) < (first.verdict, first.doubt) {
+                if strength(&finding) < strength(first) {
                     *first = finding;
                 }
                 first.count = count;
             }
             None => {
-                index.insert(finding.fingerprint.clone(), merged.len());
+                index.insert(key, merged.len());
                 merged.push(finding);
             }
         }
     }
     merged
+}
+
+/// What two findings of one report must have in common to be one. A fingerprint knows no lines, so that it outlives edits;
+/// within one report they tell different mistakes apart.
+fn key(finding: &Finding) -> (String, Vec<String>) {
+    let race = finding.evidence == "race";
+    let place = |step: &Step| {
+        let Some(place) = step.place() else { return String::new() };
+        match (&place.file, place.line) {
+            // The read and the write of one statement are one race, and have different columns.
+            (Some(file), Some(line)) if race => format!("{file}:{line}"),
+            (Some(_), Some(_)) => place.text.clone(),
+            _ => place.stable.clone(),
+        }
+    };
+    let mut places: Vec<String> = finding.steps.iter().map(place).collect();
+    if race {
+        places.sort_unstable();
+    }
+    (finding.fingerprint.clone(), places)
+}
+
+/// The strongest finding is the least.
+fn strength(finding: &Finding) -> (Verdict, Option<Doubt>, Reverse<usize>) {
+    let writes = |step: &&Step| !matches!(step.operation.kind, "read" | "atomic-load");
+    let writes = if finding.evidence == "race" { finding.steps.iter().filter(writes).count() } else { 0 };
+    (finding.verdict, finding.doubt, Reverse(writes))
 }
 
 impl Names<'_> {
@@ -116,6 +147,7 @@ impl Names<'_> {
             variable: told.identity.variable.as_deref(),
             steps: told.identity.steps.iter().filter_map(|&step| steps.get(step)).collect(),
             any_order: told.identity.any_order,
+            any_kind: told.identity.any_kind,
         };
         Finding {
             rule,
@@ -200,9 +232,12 @@ impl Names<'_> {
         Frame { function: frame.function.as_deref().map(str::to_owned), place, inlined: frame.inlined }
     }
 
-    /// A site with the function around it. The site knows better than the call: it also sees inlined functions.
+    /// A site with the function around it. The site knows better than the call: it also sees inlined functions. Of these
+    /// it is the innermost that is the user's.
     pub(super) fn frame(self, site: SiteId, called: FunctionId) -> Frame {
-        self.frames(site, called).swap_remove(0)
+        let mut frames = self.frames(site, called);
+        let told = frames::telling(&frames).unwrap_or(0);
+        frames.swap_remove(told)
     }
 
     fn frame_of_tables(self, site: SiteId, called: FunctionId) -> Frame {

@@ -2,12 +2,11 @@
 
 use super::actors::Threads;
 use super::model::{HeldLock, Schedule, Segment, Step};
-use super::operation::named;
+use super::operation::lock as lock_target;
 use super::resolve::Names;
-use keirin_core::event::{LockMode, Op};
+use keirin_core::event::{LockId, LockMode, Op};
 use keirin_core::finding::{RawStep, Witness};
 use keirin_core::tasks::Actor;
-use keirin_core::trace::NameKind;
 
 /// Resolves a witness: the schedule, and the operations of it that are shown, numbered from 1.
 pub(super) fn resolve(raw: &Witness, names: Names<'_>, threads: &mut Threads<'_>) -> (Schedule, Vec<Step>) {
@@ -56,7 +55,7 @@ fn note_locks(raw: &Witness, names: Names<'_>, steps: &mut [Step]) {
     let mut held: Vec<(Actor, HeldLock)> = Vec::new();
     for (step, (actor, raw)) in steps.iter_mut().zip(shown) {
         let lock_of = |id: u32, mode| HeldLock {
-            lock: named(NameKind::Lock, "lock", id, names.tables).name,
+            lock: lock_target(LockId(id), names.tables).name,
             shared: mode == LockMode::Shared,
         };
         match raw.op {

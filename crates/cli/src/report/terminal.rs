@@ -1,5 +1,6 @@
 //! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
 
+use super::frames;
 use super::model::{Finding, Frame, Level, Lineage, Report, Snippet, Step};
 use super::text::{columns, counted, cut, list, printable, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
@@ -15,7 +16,10 @@ const MOST_STEPS: usize = 12;
 /// Tasks listed on the way down to one operation; of a longer way the middle is left out.
 const MOST_TASKS: usize = 6;
 
-/// Characters of one paragraph; a very deep stack must not push the rest off the screen.
+/// Calls listed for one step.
+const MOST_CALLS: usize = 8;
+
+/// Characters of one paragraph; a very long name must not push the rest off the screen.
 const LONGEST_PARAGRAPH: usize = 500;
 
 /// A column of the picture is not drawn narrower than this; with more threads there is no picture.
@@ -270,18 +274,24 @@ impl Page {
         }
         text.push_str("at ");
         text.push_str(step.place().map_or("an unknown place", |place| &place.text));
-        let call = |frame: &Frame| {
-            let inlined = if frame.inlined { " (inlined)" } else { "" };
-            frame.function.as_deref().map(|function| format!("{function}{inlined}"))
-        };
-        let calls: Vec<String> = step.stack.iter().filter_map(call).collect();
+        let own = frames::telling(&step.stack).unwrap_or(0);
+        let (inner, outer) = step.stack.split_at(own);
+        let calls = told_calls(outer);
         if !calls.is_empty() {
             text.push_str(&format!(" in {}", calls.join(" ← ")));
+        }
+        // By what means a lock is taken or released need not be told.
+        let locking = step.operation.target.as_ref().is_some_and(|target| target.kind == "lock");
+        let called = inner.iter().rev().find(|frame| !frames::is_plumbing(frame));
+        if let Some(function) = called.and_then(|frame| frame.function.as_deref())
+            && !locking
+        {
+            text.push_str(&format!(", calling {}", frames::short(function)));
         }
         if let Some(position) = &step.position {
             text.push_str(&format!(" (trace {position})"));
         }
-        self.paragraph(&format!("({}) ", step.number), &text, out)
+        self.lines(&format!("({}) ", step.number), &printable(&text), out)
     }
 
     /// From which task all others descend, and for each side the spawns that lead to it.
@@ -322,13 +332,32 @@ impl Page {
 
     /// A text with an indentation of two and a head that the lines after the first are indented by.
     fn paragraph(&self, head: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
-        let text = printable(text);
+        self.lines(head, &cut(&printable(text), LONGEST_PARAGRAPH), out)
+    }
+
+    fn lines(&self, head: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
         let indent = 2 + columns(head);
-        let lines = wrap(&cut(&text, LONGEST_PARAGRAPH), self.width.saturating_sub(indent));
+        let lines = wrap(text, self.width.saturating_sub(indent));
         for (index, line) in lines.iter().enumerate() {
             let head = if index == 0 { self.paint(STRONG, head) } else { " ".repeat(columns(head)) };
             writeln!(out, "  {head}{line}")?;
         }
         Ok(())
     }
+}
+
+/// The functions of a stack, the innermost first, without what libraries do on the way.
+fn told_calls(stack: &[Frame]) -> Vec<String> {
+    let name = |frame: &Frame| frame.function.as_deref().map(frames::short);
+    let shown = stack.iter().filter(|frame| !frames::is_plumbing(frame));
+    let mut calls: Vec<String> = shown.filter_map(name).collect();
+    if calls.is_empty() {
+        calls.extend(stack.first().and_then(name));
+    }
+    if calls.len() > MOST_CALLS + 1 {
+        let more = calls.len() - MOST_CALLS;
+        calls.truncate(MOST_CALLS);
+        calls.push(format!("… {more} more"));
+    }
+    calls
 }

@@ -253,11 +253,37 @@ fn graphviz_draws_every_graph() {
 }
 
 #[test]
-fn findings_with_equal_fingerprints_are_merged_into_the_first() {
+fn findings_with_equal_fingerprints_and_places_are_merged_into_the_first() {
     let findings = support::sighted_twice();
     let counts: Vec<u64> = findings.iter().map(|finding| finding.count).collect();
-    assert_eq!(counts, [5]);
+    assert_eq!(counts, [2, 7]);
+    assert_eq!(findings[0].fingerprint, findings[1].fingerprint);
     assert_eq!(findings[0].steps[0].position.as_deref(), Some("line 10"));
+}
+
+#[test]
+fn races_at_different_lines_are_told_apart_and_those_of_one_statement_are_one() {
+    let race = |lines: [u32; 2], kinds: [&'static str; 2]| {
+        let mut race = support::flag_race();
+        for ((step, line), kind) in race.steps.iter_mut().zip(lines).zip(kinds) {
+            step.operation.kind = kind;
+            let place = step.stack[0].place.as_mut().unwrap();
+            (place.line, place.column) = (Some(line), Some(kind.len() as u32));
+            place.text = format!("somewhere:{line}:{}", kind.len());
+        }
+        race
+    };
+    let found = [
+        race([4, 9], ["write", "read"]),
+        race([9, 4], ["write", "write"]),
+        race([4, 10], ["write", "read"]),
+        race([4, 9], ["read", "write"]),
+    ];
+    assert!(found.iter().all(|finding| finding.fingerprint == found[0].fingerprint));
+    let once = found[0].count;
+    let merged = merge(found, u64::saturating_add);
+    let told: Vec<_> = merged.iter().map(|race| (race.steps[1].operation.kind, race.count)).collect();
+    assert_eq!(told, [("write", 3 * once), ("read", once)]);
 }
 
 #[test]
@@ -282,6 +308,7 @@ fn fingerprints_ignore_lines_and_threads() {
         variable: None,
         steps: other.steps.iter().collect(),
         any_order: false,
+        any_kind: false,
     };
     assert_eq!(identity.fingerprint(), one.fingerprint);
     // Pinned: a change would silently void every baseline and needs a new version of the recipe.
@@ -349,6 +376,7 @@ fn of_equal_findings_the_surest_stays_and_analyses_of_one_run_do_not_add_up() {
     let (mut sure, mut unsure) = (support::task_race(), support::unexamined_race());
     (sure.count, unsure.count) = (2, 3);
     unsure.fingerprint = sure.fingerprint.clone();
+    unsure.steps = sure.steps.clone();
     let merged = merge([unsure.clone(), sure.clone()], u64::max);
     assert_eq!(merged.len(), 1);
     assert_eq!((merged[0].verdict, merged[0].count), (sure.verdict, 3));
@@ -432,11 +460,13 @@ fn fingerprints_of_races_and_locking_ignore_what_chance_decides() {
         rule: race.rule,
         transactions: &[],
         blocks: &[],
-        variable: None,
+        variable: race.location.as_ref().map(|location| &*location.name),
         steps: race.steps.iter().rev().collect(),
         any_order: true,
+        any_kind: true,
     };
     assert_eq!(identity.fingerprint(), race.fingerprint);
+    identity.any_kind = false;
     let locking = support::hits_locking();
     identity.rule = locking.rule;
     identity.variable = Some("hits");

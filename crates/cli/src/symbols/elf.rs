@@ -116,6 +116,11 @@ impl Elf {
         Some(())
     }
 
+    /// It is linked against a shared library with the compiler's own runtime for the hooks.
+    pub(crate) fn needs_sanitizer(&self) -> bool {
+        self.needed.iter().any(|name| name.starts_with("libtsan.so") || name.starts_with("libclang_rt.tsan"))
+    }
+
     /// The linker's build id; empty if there is none.
     pub(crate) fn build_id(&self) -> &[u8] {
         &self.build_id

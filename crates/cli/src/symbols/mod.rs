@@ -19,6 +19,15 @@ use std::rc::Rc;
 /// Where debug information lies that is not in the program itself.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
+/// Where libraries lie that nobody builds again for a report.
+const SYSTEM_LIBRARIES: [&str; 3] = ["/usr/lib", "/lib", "/usr/libexec"];
+
+/// How far before an instruction without a line one is looked for: what prepares a call takes so many bytes.
+const BYTES_BEFORE: u64 = 24;
+
+/// How far behind it.
+const BYTES_BEHIND: u64 = 12;
+
 /// One function around an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CodeFrame {
@@ -85,8 +94,10 @@ impl Symbols {
         }
         let address = offset.saturating_sub(1);
         let loaded = self.module(&known.path, &known.build_id);
+        let advisable = loaded.as_ref().is_some_and(|loaded| loaded.elf.instrumented)
+            || !SYSTEM_LIBRARIES.iter().any(|folder| known.path.starts_with(folder));
         let frames: Frames = loaded.map_or_else(Rc::default, |loaded| loaded.frames(address).into());
-        if !frames.is_empty() && frames.iter().all(|frame| frame.source.is_none()) {
+        if !frames.is_empty() && frames.iter().all(|frame| frame.source.is_none()) && advisable {
             let name = file_name(&known.path);
             self.note(format!("{name} tells no source lines: build it with -g"));
         }
@@ -121,6 +132,9 @@ impl Symbols {
                 tables.set_name(NameKind::Function, function.0, &name);
             }
         }
+        // The runtime knows locks by their addresses.
+        let locks = tables.names(NameKind::Lock).iter().filter_map(|name| parse_address(name));
+        addresses.extend(locks.collect::<Vec<_>>());
         for address in addresses {
             if tables.location(Addr(address)).is_none()
                 && let Some((start, location)) = self.variable(tables, address)
@@ -175,8 +189,28 @@ impl Symbols {
 }
 
 impl Loaded {
-    /// The functions around an address of the file.
+    /// The functions around an address of the file. Compilers give some instructions no line, among them calls of the
+    /// runtime; then the line is taken from what stands around: the access itself, which follows the call, what prepares the
+    /// call, and what comes after. It must be in the same function.
     fn frames(&self, address: u64) -> Vec<CodeFrame> {
+        let frames = self.frames_at(address);
+        let without_line = |frame: &CodeFrame| frame.source.as_ref().is_some_and(|(_, line, _)| *line == 0);
+        if !frames.first().is_some_and(without_line) {
+            return frames;
+        }
+        let function = |frame: &CodeFrame| frame.function.clone();
+        let around = |other: &Vec<CodeFrame>| {
+            !other.first().is_some_and(without_line)
+                && other.iter().map(function).eq(frames.iter().map(function))
+        };
+        let before = (1..=BYTES_BEFORE).map(|distance| address.saturating_sub(distance));
+        let behind = (2..=BYTES_BEHIND).map(|distance| address.saturating_add(distance));
+        let near = std::iter::once(address.saturating_add(1)).chain(before).chain(behind);
+        near.map(|address| self.frames_at(address)).find(around).unwrap_or(frames)
+    }
+
+    /// The functions around an address of the file, as its tables have it.
+    fn frames_at(&self, address: u64) -> Vec<CodeFrame> {
         let mut frames = Vec::new();
         if let Some(lines) = &self.lines
             && let Ok(mut found) = lines.find_frames(address)
@@ -249,6 +283,11 @@ fn debug_file(elf: &Elf) -> Option<PathBuf> {
     let (folder, name) = digits.split_at_checked(2)?;
     let path = Path::new(DEBUG_FILES).join(folder).join(format!("{name}.debug"));
     path.is_file().then_some(path)
+}
+
+/// The address that stands for a name, as the runtime writes it.
+pub(crate) fn parse_address(name: &str) -> Option<u64> {
+    u64::from_str_radix(name.strip_prefix("0x")?, 16).ok()
 }
 
 /// The name as it stands in the source.

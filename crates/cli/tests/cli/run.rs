@@ -144,7 +144,11 @@ fn machines_read_the_same_from_a_file() {
     assert_eq!(step["stack"][1]["function"], "worker");
     assert_eq!(step["stack"][2]["function"], "main");
     assert_eq!(step["position"], serde_json::Value::Null);
-    assert!(ran.err.contains("2 findings in 50 accesses of 2 threads with 1 lock"), "{}", ran.err);
+    assert!(
+        ran.err.contains("2 findings in a run of 2 threads with 1 lock (50 accesses checked in full)"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -166,7 +170,9 @@ fn the_programs_end_is_keirins_end() {
         let ran = sandbox.run(&["run", "--", "./program"]);
         assert_eq!(ran.code, code, "{then}: {}", ran.err);
         assert!(
-            ran.err.contains("no findings in 5 accesses of 2 threads with 1 lock by fasttrack"),
+            ran.err.contains(
+                "no findings in a run of 2 threads with 1 lock (5 accesses checked in full) by fasttrack"
+            ),
             "{}",
             ran.err
         );
@@ -197,7 +203,9 @@ fn several_processes_are_one_report() {
     let ran = sandbox.run(&["run", "--", "./program"]);
     assert_eq!(ran.code, 66);
     assert!(
-        ran.err.contains("2 findings in 150 accesses of 6 threads with 3 locks in 3 processes"),
+        ran.err.contains(
+            "2 findings in a run of 6 threads with 3 locks in 3 processes (150 accesses checked in full)"
+        ),
         "{}",
         ran.err
     );
@@ -232,6 +240,56 @@ fn a_program_with_the_compilers_own_runtime_must_be_linked_again() {
     let ran = sandbox.run(&["run", "--", "./own"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("link it again with `keirin cc`"), "{}", ran.err);
+}
+
+#[test]
+fn a_program_that_is_linked_against_libtsan_is_watched() {
+    let sandbox = Sandbox::new();
+    let text = "#include <thread>\nint counter;\nint main() {\n  std::thread other([] { counter++; });\n  counter++;\n  \
+                other.join();\n}\n";
+    sandbox.write("counter.cpp", text);
+    let mut compiler = sandbox.command("g++");
+    compiler.args(["-fsanitize=thread", "-g", "-O1", "counter.cpp", "-o", "counter"]);
+    assert!(compiler.status().unwrap().success());
+    let ran = sandbox.run(&["run", "--format", "json", "--", "./counter"]);
+    assert_eq!(ran.code, 66, "{}", ran.err);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 1, "the reads and writes of one statement are one race: {}", ran.out);
+    assert_eq!(findings[0]["location"]["name"], "counter");
+    let mut lines: Vec<_> = findings[0]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["stack"][0]["place"]["line"].as_u64().unwrap())
+        .collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [4, 5]);
+}
+
+#[test]
+fn marked_blocks_that_a_rule_excludes_are_left_out_and_that_is_told() {
+    let sandbox = Sandbox::new();
+    std::fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/atomicity/lost_update.c"),
+        sandbox.path("lost.c"),
+    )
+    .unwrap();
+    let support = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/support");
+    let built = sandbox.run(&["cc", "-g", "-O1", "-pthread", "-I", support, "lost.c", "-o", "lost"]);
+    assert_eq!(built.code, 0, "{}", built.err);
+    let watch =
+        |rule: &str| sandbox.run(&["run", "--analysis", "velodrome", "--atomic", rule, "--", "./lost"]);
+    let ran = watch("-nothing");
+    assert_eq!(ran.code, 66, "{}", ran.err);
+    let ran = watch("-.*");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("left out, in which marked blocks take part that --atomic excludes"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("no findings"), "{}", ran.err);
 }
 
 #[test]

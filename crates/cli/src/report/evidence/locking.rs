@@ -1,12 +1,11 @@
 //! A location that is not protected by one lock.
 
 use super::super::model::{Graph, GraphEdge, HeldLock, Line, Step};
-use super::super::operation::{named, phrase};
+use super::super::operation::{self, phrase};
 use super::super::text::{counted, list, quoted};
 use super::{Identity, SUSPECTED_FROM_LOCKS, Scene, Told, capital};
 use keirin_core::event::{LockId, LockMode};
 use keirin_core::finding::Locking;
-use keirin_core::trace::NameKind;
 
 /// Locks named in a sentence.
 const MOST_LOCKS: usize = 3;
@@ -15,7 +14,7 @@ const MOST_LOCKS: usize = 3;
 pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
     let tables = scene.names.tables;
     let held_lock = |&(lock, mode): &(LockId, LockMode)| HeldLock {
-        lock: named(NameKind::Lock, "lock", lock.0, tables).name,
+        lock: operation::lock(lock, tables).name,
         shared: mode == LockMode::Shared,
     };
     for (step, held) in scene.steps.iter_mut().zip(&locking.held) {
@@ -44,7 +43,7 @@ pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
         location: Some(location),
         notes: forgotten.into_iter().collect(),
         graph: graph(scene),
-        identity: Identity { variable: whole, steps, any_order: true },
+        identity: Identity { variable: whole, steps, any_order: true, any_kind: false },
         places: scene.places_backwards(),
     }
 }

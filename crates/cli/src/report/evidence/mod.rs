@@ -55,12 +55,14 @@ pub(super) struct Told {
 /// What, beside the rule and the labels of transactions and blocks, makes it the same finding in another run.
 #[derive(Default)]
 pub(super) struct Identity {
-    /// The variable alone, if its name tells enough.
+    /// The variable, if it has a name that means the same in the next run.
     pub(super) variable: Option<String>,
     /// Indices of the steps that matter otherwise.
     pub(super) steps: Vec<usize>,
     /// Whether the steps may come the other way round next time.
     pub(super) any_order: bool,
+    /// Whether a step may be a read in one run and a write in the next.
+    pub(super) any_kind: bool,
 }
 
 /// Asks the module for the kind of evidence.

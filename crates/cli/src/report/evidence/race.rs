@@ -9,6 +9,8 @@ use keirin_core::finding::Race;
 pub(super) fn tell(race: &Race, scene: &mut Scene<'_>) -> Told {
     let (location, target) = scene.location(race.addr, race.size);
     let name = phrase(&target);
+    // The offset within it is left out: it may be the index of an element, which differs from run to run.
+    let whole = scene.names.tables.location(race.addr).map(|(whole, _)| whole.name.to_string());
     let possible = if scene.suspected() { "possible " } else { "" };
     Told {
         kind: "race",
@@ -23,9 +25,10 @@ pub(super) fn tell(race: &Race, scene: &mut Scene<'_>) -> Told {
         notes: Vec::new(),
         graph: graph(scene),
         identity: Identity {
+            variable: whole,
             steps: (0..scene.steps.len()).collect(),
             any_order: true,
-            ..Identity::default()
+            any_kind: true,
         },
         places: scene.places_backwards(),
     }

@@ -3,7 +3,7 @@
 use super::super::model::{
     Block, Edge, Frame, Graph, GraphBox, GraphEdge, Line, Outline, Step, Transaction, Verdict, Whole,
 };
-use super::super::operation::{named, phrase};
+use super::super::operation::{self, named, phrase};
 use super::super::text::{list, quoted};
 use super::{Identity, Scene, Told, capital};
 use keirin_core::event::RegionId;
@@ -59,7 +59,7 @@ impl Region {
             }
             finding::Whole::Step => Region { whole: Whole::Step, name: String::new(), stable: String::new() },
             finding::Whole::Holds(lock) => {
-                let lock = named(NameKind::Lock, "lock", lock.0, names.tables);
+                let lock = operation::lock(lock, names.tables);
                 let stable = if lock.named { lock.name.clone() } else { String::new() };
                 Region { whole: Whole::Gap, name: lock.name, stable }
             }

@@ -395,12 +395,12 @@ pub(crate) fn nameless() -> Finding {
     builder.finish(Verdict::Suspected(Doubt::Heuristic), cycle, 0)
 }
 
-/// The same finding at two places of one function, seen twice and three times.
+/// A finding that was seen twice and then, elsewhere in the same function, three times and four times.
 pub(crate) fn sighted_twice() -> Vec<Finding> {
     let mut builder = Builder::new();
     let thread = builder.thread("T1");
     let mut raw = Vec::new();
-    for (line, count) in [(3, 2), (30, 3)] {
+    for (line, count) in [(3, 2), (30, 3), (30, 4)] {
         let site = builder.site("f", "src/f.c", line, 1);
         let op = builder.write("x");
         builder.step("T1", op, site, StackId::NONE);
