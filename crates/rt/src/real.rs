@@ -190,6 +190,11 @@ originals! {
         fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int;
         fn pthread_once(once: *mut c_int, routine: OnceRoutine) -> c_int;
     }
+    // `operator new`, which calls the program's handler and throws if there is no memory.
+    otherwise std::ptr::null_mut() => {
+        fn _Znwm(size: size_t) -> *mut c_void;
+        fn _Znam(size: size_t) -> *mut c_void;
+    }
     // Those of C11 say only that there was an error.
     otherwise THRD_ERROR => {
         fn thrd_create(thread: *mut pthread_t, routine: RoutineC11, argument: *mut c_void) -> c_int;

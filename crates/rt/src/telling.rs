@@ -208,7 +208,8 @@ impl Names {
     fn lock(&mut self, lock: LockId) {
         let addr = LOCKS.lock().get(lock.index()).copied().unwrap_or(0);
         if addr != 0 && self.tables.name(NameKind::Lock, lock.0).is_none() {
-            // The command line finds the name of the variable.
+            // The command line finds the name of the variable, or tells which heap block it lies in.
+            self.memory(addr);
             self.tables.set_name(NameKind::Lock, lock.0, &format!("{addr:#x}"));
         }
     }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 /// Calls that can be open at once; deeper ones are not told apart.
 const MOST_FRAMES: usize = 1 << 20;
 /// Entries of the tables of recent places and sites.
-const RECENT_PLACES: usize = 1 << 10;
+const RECENT_PLACES: usize = 1 << 8;
 /// Operations that came while the thread was busy in the runtime, in all threads: a signal handler did them.
 pub(crate) static MISSED: AtomicU64 = AtomicU64::new(0);
 
@@ -38,11 +38,10 @@ pub(crate) struct Frame {
     region: bool,
 }
 
+/// A place that was looked up lately, by a hash of all that makes it.
 #[derive(Clone, Copy, Default)]
 struct RecentPlace {
-    pc: usize,
     hash: u64,
-    size: u32,
     number: PlaceNumber,
 }
 
@@ -186,10 +185,11 @@ impl Thread {
     /// The number of the current place.
     #[inline]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
-        let hash = self.stack_hash();
-        let index = (pc ^ (hash >> 20) as usize) % RECENT_PLACES;
+        let hash =
+            (pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.stack_hash();
+        let index = (hash >> 40) as usize % RECENT_PLACES;
         let recent = &self.places[index];
-        if recent.pc == pc && recent.hash == hash && recent.size == size {
+        if recent.hash == hash {
             return recent.number;
         }
         self.look_up_place(pc, size, hash, index)
@@ -205,7 +205,7 @@ impl Thread {
             stack = frame.number;
         }
         let number = places::number(Place { pc, stack, size });
-        self.places[index] = RecentPlace { pc, hash, size, number };
+        self.places[index] = RecentPlace { hash, number };
         number
     }
 

@@ -1,4 +1,4 @@
-//! What C++ runs once: static variables of functions, and `std::call_once` of LLVM's library.
+//! `operator new`, and what C++ runs once: static variables of functions, and `std::call_once` of LLVM's library.
 //!
 //! The compiler looks at the first byte of the guard by an atomic load before it calls anything. That load is told by its
 //! hook; what it must find is the store, which is done in the C++ library, so it is told here as an atomic store.
@@ -240,5 +240,42 @@ mod tests {
             assert_eq!(*at, flag::DONE);
         }
         assert_eq!(runs.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// Memory for `operator new`. The library's own would do the same, but then the place of the request would be in the library.
+/// `otherwise` is asked if there is no memory.
+unsafe fn new(size: usize, pc: usize, otherwise: unsafe fn(usize) -> *mut c_void) -> *mut c_void {
+    // SAFETY: a request for memory, by the function that `free` belongs to, whosever it is.
+    let memory = unsafe { libc::malloc(size.max(1)) };
+    if memory.is_null() {
+        // SAFETY: by the contract of `operator new`.
+        return unsafe { otherwise(size) };
+    }
+    if watch::is_on() {
+        watch::allocated(memory as usize, size, pc);
+    }
+    memory
+}
+
+unsafe fn nothing(_size: usize) -> *mut c_void {
+    std::ptr::null_mut()
+}
+
+intercept! {
+    fn _Znwm(size: usize; pc) -> *mut c_void {
+        new(size, pc, crate::real::_Znwm)
+    }
+
+    fn _Znam(size: usize; pc) -> *mut c_void {
+        new(size, pc, crate::real::_Znam)
+    }
+
+    fn _ZnwmRKSt9nothrow_t(size: usize, _nothrow: *const c_void; pc) -> *mut c_void {
+        new(size, pc, nothing)
+    }
+
+    fn _ZnamRKSt9nothrow_t(size: usize, _nothrow: *const c_void; pc) -> *mut c_void {
+        new(size, pc, nothing)
     }
 }
