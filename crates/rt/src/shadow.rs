@@ -317,19 +317,27 @@ impl Word {
     fn shortcut_bytes<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
         let Some(mut locked) = self.lock::<A>() else { return false };
         let Some(table) = locked.bytes() else { return false };
-        let mut changed = *table;
-        for (index, byte) in changed.iter_mut().enumerate() {
-            if mask >> index & 1 != 0 {
-                match A::shortcut(thread, new, kind, *byte) {
-                    Some(after) => *byte = after,
-                    None => return false,
+        if mask.is_power_of_two() {
+            let byte = &mut table[mask.trailing_zeros() as usize];
+            match A::shortcut(thread, new, kind, *byte) {
+                Some(after) => *byte = after,
+                None => return false,
+            }
+        } else {
+            let mut changed = *table;
+            for (index, byte) in changed.iter_mut().enumerate() {
+                if mask >> index & 1 != 0 {
+                    match A::shortcut(thread, new, kind, *byte) {
+                        Some(after) => *byte = after,
+                        None => return false,
+                    }
                 }
             }
+            *table = changed;
         }
-        *table = changed;
         // A loop over bytes makes them alike again, at the last byte of a half.
         if mask & 0x88 != 0
-            && let Some(numbers) = pack_bytes(&changed)
+            && let Some(numbers) = pack_bytes(table)
         {
             locked.drop_bytes();
             locked.set_numbers(numbers);
@@ -507,7 +515,7 @@ impl<A: Shadowed> Locked<'_, A> {
             return;
         }
         let Some(record) = self.record() else { return };
-        if !record.objects.is_empty() {
+        if !record.objects.is_empty() || record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
             return;
         }
         if let Some(numbers) = pack_cells::<A>(&record.cells) {
@@ -591,8 +599,19 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     #[inline(never)]
-    fn touch_record(&mut self, mask: u8, visit: impl FnMut(&mut A::Cell, u8)) {
-        touch_cells(&mut self.make_record().cells, mask, visit);
+    fn touch_record(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
+        let record = self.make_record();
+        if let [(bytes, cell)] = &mut record.cells[..]
+            && *bytes == mask
+        {
+            // Atomic variables, and what several threads read.
+            visit(cell, mask);
+            if A::pack(cell).is_none() {
+                return;
+            }
+        } else {
+            touch_cells(&mut record.cells, mask, visit);
+        }
         self.settle();
     }
 

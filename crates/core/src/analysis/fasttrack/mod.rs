@@ -141,6 +141,7 @@ impl<R: Remembered> Cell<R> {
 }
 
 /// The part of an atomic operation that reads.
+#[inline]
 fn take_over(
     at: &RawStep,
     thread: &mut Thread,
@@ -156,6 +157,7 @@ fn take_over(
 }
 
 /// The part of an atomic operation that writes.
+#[inline]
 fn publish(at: &RawStep, thread: &mut Thread, published: &mut state::Published, operation: AtomicOperation) {
     let continues = match operation.kind {
         AtomicKind::Load => return,
