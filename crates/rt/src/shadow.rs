@@ -601,9 +601,7 @@ impl<A: Shadowed> Locked<'_, A> {
     #[inline(never)]
     fn touch_record(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
         let record = self.make_record();
-        if let [(bytes, cell)] = &mut record.cells[..]
-            && *bytes == mask
-        {
+        if let Some((_, cell)) = record.cells.iter_mut().find(|(bytes, _)| *bytes == mask) {
             // Atomic variables, and what several threads read.
             visit(cell, mask);
             if A::pack(cell).is_none() {
