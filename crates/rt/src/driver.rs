@@ -14,6 +14,7 @@ use crate::places::PlaceNumber;
 use crate::record::Recorder;
 use crate::shadow::{self, Locked, Shadowed, Word, words};
 use crate::thread::{Entry, Registry, Thread};
+use crate::watcher::Watcher;
 use crate::{blocks, layout, objects, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
 use keirin_core::event::{
@@ -22,52 +23,6 @@ use keirin_core::event::{
 };
 use keirin_core::finding::{Findings, Moment, RawStep};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// What `watch` passes on; one for each kind of run.
-pub(crate) trait Watcher: Sync {
-    /// A thread that nobody announced, or the first one.
-    fn attach(&self) -> *mut Thread;
-    fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);
-    fn atomic(
-        &self,
-        thread: &mut Thread,
-        addr: usize,
-        size: usize,
-        pc: usize,
-        perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
-    );
-    fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
-    fn lock_awaited(&self, thread: &mut Thread, pc: usize);
-    fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
-    fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);
-    fn object_forgotten(&self, object: usize);
-    fn condition_waited(&self, thread: &mut Thread, condition: usize, pc: usize);
-    fn condition_notified(&self, thread: &mut Thread, condition: usize, all: bool, pc: usize);
-    fn barrier_arrived(&self, thread: &mut Thread, barrier: usize, pc: usize);
-    fn barrier_left(&self, thread: &mut Thread, barrier: usize, pc: usize);
-    fn happens_before(&self, thread: &mut Thread, token: usize, pc: usize);
-    fn happens_after(&self, thread: &mut Thread, token: usize, pc: usize);
-    fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId>;
-    fn started(&self, thread: *mut Thread, stack: (usize, usize));
-    fn ended(&self, thread: &mut Thread);
-    fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize);
-    fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize);
-    fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize);
-    /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.
-    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool);
-    fn region_end(&self, thread: &mut Thread, pc: usize);
-    fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
-    fn function_left(&self, thread: &mut Thread);
-    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
-    /// The run is over; what is left is told.
-    fn finish(&self, thread: Option<&mut Thread>);
-    /// The thread that an actor was at a time.
-    fn thread_of(&self, actor: ThreadId, time: u64) -> ThreadId;
-    /// Threads that could not be told apart.
-    fn confused_threads(&self) -> u64;
-    /// The recorder, if there is one.
-    fn recorder(&self) -> Option<&Recorder>;
-}
 
 /// Accesses that were not looked at because the memory for them was used up.
 pub(crate) static REFUSED: AtomicU64 = AtomicU64::new(0);

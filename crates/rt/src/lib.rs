@@ -36,3 +36,4 @@ mod telling;
 mod thread;
 mod tls;
 pub mod watch;
+mod watcher;

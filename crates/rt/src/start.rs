@@ -1,12 +1,13 @@
 //! The start and the end of a watched program, and its children.
 
 use crate::adversary::Adversary;
-use crate::driver::{Driver, Watcher, Watching};
+use crate::driver::{Driver, Watching};
 use crate::layout::{BLOCKS, PAGES_IN_USE, Region, SHADOW};
 use crate::options::{Options, VARIABLE};
 use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
+use crate::watcher::Watcher;
 use crate::{files, modules, regions, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::empty::Empty;

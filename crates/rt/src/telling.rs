@@ -6,7 +6,7 @@
 
 use crate::arena;
 use crate::blocks;
-use crate::driver::{REFUSED, Watcher};
+use crate::driver::REFUSED;
 use crate::files::KeptFile;
 use crate::modules;
 use crate::objects;
@@ -15,6 +15,7 @@ use crate::regions;
 use crate::shadow;
 use crate::spin::Spin;
 use crate::thread::{MISSED, Registry, Thread};
+use crate::watcher::Watcher;
 use keirin_core::analysis::Statistic;
 use keirin_core::event::{FunctionId, LockId, Op, SiteId, StackId, ThreadId};
 use keirin_core::finding::{Evidence, Findings, Moment, Race, RawFinding};

@@ -7,9 +7,10 @@
 //! Order of telling: what publishes (a release, a fork, a notification) is told *before* it takes effect, what takes over
 //! (an acquire, a join, the end of a wait) *after* it has taken effect.
 
-use crate::driver::{Driver, Watcher};
+use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{ENDED, Inside, Registry, Thread};
+use crate::watcher::Watcher;
 use crate::{modules, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, ThreadId};

@@ -1,0 +1,51 @@
+//! What can happen in a program, as `watch` passes it on to the driver of the run.
+
+use crate::record::Recorder;
+use crate::thread::Thread;
+use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, RegionId, ThreadId};
+
+/// What `watch` passes on; one for each kind of run.
+pub(crate) trait Watcher: Sync {
+    /// A thread that nobody announced, or the first one.
+    fn attach(&self) -> *mut Thread;
+    fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);
+    fn atomic(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
+    );
+    fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
+    fn lock_awaited(&self, thread: &mut Thread, pc: usize);
+    fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
+    fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);
+    fn object_forgotten(&self, object: usize);
+    fn condition_waited(&self, thread: &mut Thread, condition: usize, pc: usize);
+    fn condition_notified(&self, thread: &mut Thread, condition: usize, all: bool, pc: usize);
+    fn barrier_arrived(&self, thread: &mut Thread, barrier: usize, pc: usize);
+    fn barrier_left(&self, thread: &mut Thread, barrier: usize, pc: usize);
+    fn happens_before(&self, thread: &mut Thread, token: usize, pc: usize);
+    fn happens_after(&self, thread: &mut Thread, token: usize, pc: usize);
+    fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId>;
+    fn started(&self, thread: *mut Thread, stack: (usize, usize));
+    fn ended(&self, thread: &mut Thread);
+    fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize);
+    fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize);
+    fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize);
+    /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.
+    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool);
+    fn region_end(&self, thread: &mut Thread, pc: usize);
+    fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
+    fn function_left(&self, thread: &mut Thread);
+    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
+    /// The run is over; what is left is told.
+    fn finish(&self, thread: Option<&mut Thread>);
+    /// The thread that an actor was at a time.
+    fn thread_of(&self, actor: ThreadId, time: u64) -> ThreadId;
+    /// Threads that could not be told apart.
+    fn confused_threads(&self) -> u64;
+    /// The recorder, if there is one.
+    fn recorder(&self) -> Option<&Recorder>;
+}
