@@ -6,9 +6,10 @@
 //! Memory is taken from the C library's allocator under its internal names, which need no look-up: `dlsym` may allocate.
 
 use libc::{
-    FILE, c_char, c_int, c_long, c_uint, c_void, clockid_t, off_t, pid_t, pthread_attr_t, pthread_barrier_t,
-    pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t,
-    pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t, size_t, ssize_t, timespec,
+    FILE, c_char, c_int, c_long, c_uint, c_void, clockid_t, mode_t, off_t, pid_t, pthread_attr_t,
+    pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
+    pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t,
+    size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -233,6 +234,13 @@ originals! {
         fn dup2(descriptor: c_int, wanted: c_int) -> c_int;
         fn dup3(descriptor: c_int, wanted: c_int, flags: c_int) -> c_int;
         fn close(descriptor: c_int) -> c_int;
+        fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+        fn accept(listener: c_int, address: *mut sockaddr, size: *mut socklen_t) -> c_int;
+        fn accept4(listener: c_int, address: *mut sockaddr, size: *mut socklen_t, flags: c_int) -> c_int;
+        fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
+        fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
+        fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
+        fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
 
         fn fork() -> pid_t;
         fn _Fork() -> pid_t;

@@ -1,10 +1,11 @@
 //! Buffers that are read from and written to files, and the order that pipes and their like make: what is written to one end
-//! comes before what follows the read at the other.
+//! comes before what follows the read at the other. The numbers of descriptors make an order as well: who gets a number comes
+//! after who gave it back. Servers that keep their connections in a table by number rely on it.
 
 use super::arch::intercept;
 use super::{counts, plain, tell_read, tell_write};
 use crate::{real, watch};
-use libc::{FILE, c_char, c_int, c_uint, c_void, off_t, size_t, ssize_t};
+use libc::{FILE, c_char, c_int, c_uint, c_void, mode_t, off_t, size_t, sockaddr, socklen_t, ssize_t};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Descriptors beyond these are not followed.
@@ -41,6 +42,43 @@ fn duplicated(from: c_int, to: c_int) -> c_int {
         entry.store(channel(from).map_or(0, |from| from.load(Relaxed)), Relaxed);
     }
     to
+}
+
+/// The token of a number itself, whatever is behind it: an address that is no token of a channel.
+fn number_token(descriptor: c_int) -> Option<usize> {
+    channel(descriptor).map(|entry| &raw const *entry as usize + 1)
+}
+
+/// Before a number is given back: the kernel hands it out again only afterwards.
+fn given_back(descriptor: c_int, pc: usize) {
+    if let Some(token) = number_token(descriptor)
+        && counts(pc)
+    {
+        watch::happens_before(token, pc);
+    }
+}
+
+/// After the kernel has handed out a number. Passes it on.
+fn handed_out(descriptor: c_int, pc: usize) -> c_int {
+    if let Some(token) = number_token(descriptor)
+        && counts(pc)
+    {
+        watch::happens_after(token, pc);
+    }
+    descriptor
+}
+
+/// After the kernel has handed out the two ends of a channel.
+///
+/// # Safety
+/// There are two numbers at `ends`.
+unsafe fn pair_handed_out(ends: *const c_int, pc: usize) {
+    // SAFETY: by the contract of this function.
+    let ends = unsafe { std::slice::from_raw_parts(ends, 2) };
+    opened(ends);
+    for &end in ends {
+        handed_out(end, pc);
+    }
 }
 
 /// Before bytes are written from a buffer.
@@ -141,46 +179,48 @@ intercept! {
         result
     }
 
-    fn pipe(ends: *mut c_int; _pc) -> c_int {
+    fn pipe(ends: *mut c_int; pc) -> c_int {
         let result = real::pipe(ends);
         if result == 0 {
-            opened(std::slice::from_raw_parts(ends, 2));
+            pair_handed_out(ends, pc);
         }
         result
     }
 
-    fn pipe2(ends: *mut c_int, flags: c_int; _pc) -> c_int {
+    fn pipe2(ends: *mut c_int, flags: c_int; pc) -> c_int {
         let result = real::pipe2(ends, flags);
         if result == 0 {
-            opened(std::slice::from_raw_parts(ends, 2));
+            pair_handed_out(ends, pc);
         }
         result
     }
 
-    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int; _pc) -> c_int {
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int; pc) -> c_int {
         let result = real::socketpair(domain, kind, protocol, ends);
         if result == 0 {
-            opened(std::slice::from_raw_parts(ends, 2));
+            pair_handed_out(ends, pc);
         }
         result
     }
 
-    fn eventfd(value: c_uint, flags: c_int; _pc) -> c_int {
+    fn eventfd(value: c_uint, flags: c_int; pc) -> c_int {
         let result = real::eventfd(value, flags);
         opened(&[result]);
-        result
+        handed_out(result, pc)
     }
 
-    fn dup(descriptor: c_int; _pc) -> c_int {
-        duplicated(descriptor, real::dup(descriptor))
+    fn dup(descriptor: c_int; pc) -> c_int {
+        handed_out(duplicated(descriptor, real::dup(descriptor)), pc)
     }
 
-    fn dup2(descriptor: c_int, wanted: c_int; _pc) -> c_int {
-        duplicated(descriptor, real::dup2(descriptor, wanted))
+    fn dup2(descriptor: c_int, wanted: c_int; pc) -> c_int {
+        given_back(wanted, pc);
+        handed_out(duplicated(descriptor, real::dup2(descriptor, wanted)), pc)
     }
 
-    fn dup3(descriptor: c_int, wanted: c_int, flags: c_int; _pc) -> c_int {
-        duplicated(descriptor, real::dup3(descriptor, wanted, flags))
+    fn dup3(descriptor: c_int, wanted: c_int, flags: c_int; pc) -> c_int {
+        given_back(wanted, pc);
+        handed_out(duplicated(descriptor, real::dup3(descriptor, wanted, flags)), pc)
     }
 
     // Who finds the other end closed knows what came before.
@@ -191,7 +231,37 @@ intercept! {
             }
             duplicated(-1, descriptor);
         }
+        given_back(descriptor, pc);
         real::close(descriptor)
+    }
+
+    fn socket(domain: c_int, kind: c_int, protocol: c_int; pc) -> c_int {
+        handed_out(real::socket(domain, kind, protocol), pc)
+    }
+
+    fn accept(listener: c_int, address: *mut sockaddr, size: *mut socklen_t; pc) -> c_int {
+        handed_out(real::accept(listener, address, size), pc)
+    }
+
+    fn accept4(listener: c_int, address: *mut sockaddr, size: *mut socklen_t, flags: c_int; pc) -> c_int {
+        handed_out(real::accept4(listener, address, size, flags), pc)
+    }
+
+    // The mode is there only if a file may be made; in a register it can be passed on in any case.
+    fn open(path: *const c_char, flags: c_int, mode: mode_t; pc) -> c_int {
+        handed_out(real::open(path, flags, mode), pc)
+    }
+
+    fn open64(path: *const c_char, flags: c_int, mode: mode_t; pc) -> c_int {
+        handed_out(real::open64(path, flags, mode), pc)
+    }
+
+    fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t; pc) -> c_int {
+        handed_out(real::openat(folder, path, flags, mode), pc)
+    }
+
+    fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t; pc) -> c_int {
+        handed_out(real::openat64(folder, path, flags, mode), pc)
     }
 }
 
@@ -221,5 +291,15 @@ mod tests {
         assert_eq!(token(-1), None);
         assert_eq!(token(DESCRIPTORS as c_int), None);
         assert_eq!(token(5_999), None);
+        assert_eq!(number_token(-1), None);
+        assert_eq!(number_token(DESCRIPTORS as c_int), None);
+    }
+
+    #[test]
+    fn the_number_of_a_descriptor_is_not_its_channel() {
+        opened(&[60_005]);
+        assert!(token(60_005).is_some());
+        assert_ne!(number_token(60_005), token(60_005));
+        assert_ne!(number_token(60_005), number_token(60_006));
     }
 }
