@@ -4,8 +4,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::signal::{
     SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
 };
-use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::{Handle, SignalsInfo};
 use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::io;
@@ -19,17 +19,36 @@ type Running = Arc<Mutex<Option<Pid>>>;
 
 /// Runs a program to its end. An error says that it could not be started.
 pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
-    // The program must be started first: what we do about signals is not to be inherited.
+    let running: Running = Arc::default();
+    // Before the start, so that no signal ends us and leaves the program alone. What we do about a signal is not inherited,
+    // except that it is ignored (`nohup`): such ones are left as they are until the program has started.
+    let ignored = ignored_signals();
+    let is_ignored = |signal: &i32| ignored >> (signal - 1) & 1 != 0;
+    let mut starting = lock(&running);
+    let signals =
+        forward_signals(running.clone(), FORWARDED.into_iter().filter(|signal| !is_ignored(signal)));
     let mut child = command.spawn()?;
-    let running: Running = Arc::new(Mutex::new(Pid::from_raw(child.id().cast_signed())));
-    forward_signals(running.clone());
-    let pid = *lock(&running);
+    let pid = Pid::from_raw(child.id().cast_signed());
+    *starting = pid;
+    drop(starting);
+    if let Some(signals) = signals {
+        FORWARDED.into_iter().filter(is_ignored).for_each(|signal| {
+            let _ = signals.add_signal(signal);
+        });
+    }
     if let Some(pid) = pid {
         wait_for_end(pid);
         // From here on the number may belong to somebody else.
         *lock(&running) = None;
     }
     child.wait()
+}
+
+/// The set of signals that we were started to ignore, one bit for each.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn lock(running: &Running) -> MutexGuard<'_, Option<Pid>> {
@@ -48,8 +67,9 @@ fn wait_for_end(pid: Pid) {
 }
 
 /// Passes signals on from now on. Without that the program runs as well, so a failure is not told.
-fn forward_signals(running: Running) {
-    let Ok(mut signals) = SignalsInfo::<WithOrigin>::new(FORWARDED) else { return };
+fn forward_signals(running: Running, wanted: impl Iterator<Item = i32>) -> Option<Handle> {
+    let mut signals = SignalsInfo::<WithOrigin>::new(wanted).ok()?;
+    let handle = signals.handle();
     std::thread::spawn(move || {
         for origin in &mut signals {
             let program = lock(&running);
@@ -69,6 +89,7 @@ fn forward_signals(running: Running) {
             }
         }
     });
+    Some(handle)
 }
 
 /// What the terminal sends goes to the program without us.

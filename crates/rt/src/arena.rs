@@ -43,6 +43,39 @@ pub(crate) fn taken() -> usize {
     TAKEN.load(Ordering::Relaxed)
 }
 
+/// Bytes of address space that the runtime has for its own data, used or not.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// The address space that the runtime has for its own data.
+pub(crate) fn mapped() -> usize {
+    MAPPED.load(Ordering::Relaxed)
+}
+
+/// Memory for the time when the kernel gives no more: what is begun can be brought to its end.
+const RESERVE_BYTES: usize = 1 << 28;
+static RESERVE: AtomicUsize = AtomicUsize::new(0);
+static RESERVE_USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets memory aside. It counts when it is touched.
+pub(crate) fn prepare() {
+    if RESERVE.load(Ordering::Relaxed) == 0 {
+        RESERVE.store(map(RESERVE_BYTES) as usize, Ordering::Relaxed);
+    }
+}
+
+/// The kernel gives no more memory: the program goes on unwatched. Null if even what was set aside is used up.
+#[cold]
+fn from_reserve(size: usize) -> *mut u8 {
+    crate::watch::out_of_memory();
+    let reserve = RESERVE.load(Ordering::Relaxed);
+    let size = size.next_multiple_of(4096);
+    let start = RESERVE_USED.fetch_add(size, Ordering::Relaxed);
+    if reserve == 0 || start.saturating_add(size) > RESERVE_BYTES {
+        return null_mut();
+    }
+    (reserve + start) as *mut u8
+}
+
 /// Memory from the kernel, zeroed; null if there is none. Pages count when they are touched.
 pub(crate) fn map(size: usize) -> *mut u8 {
     // SAFETY: a new anonymous mapping at an address of the kernel's choice touches nothing that exists. (The function of
@@ -58,7 +91,11 @@ pub(crate) fn map(size: usize) -> *mut u8 {
             0,
         )
     };
-    if memory == -1 { null_mut() } else { memory as *mut u8 }
+    if memory == -1 {
+        return null_mut();
+    }
+    MAPPED.fetch_add(size, Ordering::Relaxed);
+    memory as *mut u8
 }
 
 /// Gives memory from [`map`] back.
@@ -68,6 +105,7 @@ pub(crate) fn map(size: usize) -> *mut u8 {
 pub(crate) unsafe fn unmap(memory: *mut u8, size: usize) {
     // SAFETY: by the contract of this function.
     unsafe { libc::syscall(libc::SYS_munmap, memory, size) };
+    MAPPED.fetch_sub(size, Ordering::Relaxed);
 }
 
 /// The class of a block, and the size of the blocks of this class.
@@ -110,7 +148,10 @@ impl Shard {
         let align = (1 << size.trailing_zeros()).min(CHUNK_BYTES);
         let mut start = self.next.next_multiple_of(align);
         if self.next == 0 || start + size > self.end {
-            let chunk = map(CHUNK_BYTES) as usize;
+            let mut chunk = map(CHUNK_BYTES) as usize;
+            if chunk == 0 {
+                chunk = from_reserve(CHUNK_BYTES) as usize;
+            }
             if chunk == 0 {
                 return null_mut();
             }
@@ -134,7 +175,10 @@ unsafe impl GlobalAlloc for Arena {
             if layout.align() > 4096 {
                 return null_mut();
             }
-            let memory = map(layout.size());
+            let mut memory = map(layout.size());
+            if memory.is_null() {
+                memory = from_reserve(layout.size());
+            }
             if !memory.is_null() {
                 TAKEN.fetch_add(layout.size(), Ordering::Relaxed);
             }

@@ -324,7 +324,10 @@ fn first_of(word: usize, covered: u8) -> Addr {
 impl<A: Shadowed> Watcher for Driver<A> {
     fn attach(&self) -> *mut Thread {
         let id = Registry::with(|registry| registry.add(None));
-        let Some((actor, position)) = self.new_actor(id, None) else { return std::ptr::null_mut() };
+        let Some((actor, position)) = self.new_actor(id, None) else {
+            never_came(id);
+            return std::ptr::null_mut();
+        };
         let thread = Box::into_raw(self.new_thread(id, actor, position));
         Registry::with(|registry| {
             if let Some(entry) = registry.entry(id) {
@@ -570,7 +573,10 @@ impl<A: Shadowed> Watcher for Driver<A> {
         let place: PlaceNumber = thread.place(pc, 0);
         let parent = thread.id;
         let id = Registry::with(|registry| registry.add(Some((parent, place))));
-        let (actor, position) = self.new_actor(id, Some(thread))?;
+        let Some((actor, position)) = self.new_actor(id, Some(thread)) else {
+            never_came(id);
+            return None;
+        };
         let child = Box::into_raw(self.new_thread(id, actor, position));
         // SAFETY: it was just made; nobody else knows it.
         let child_thread = unsafe { &mut *child };
@@ -737,6 +743,13 @@ impl<A: Shadowed> Watcher for Driver<A> {
             self.analysis.end_of_run(moment, &mut thread.findings);
             self.after(thread);
         }
+        self.flush();
+        if let Some(recorder) = &self.recorder {
+            recorder.finish();
+        }
+    }
+
+    fn flush(&self) {
         if let Some(recorder) = &self.recorder {
             for entry in live_threads() {
                 // SAFETY: a thread that has not ended is not given back; what it records with is behind a lock. (That it
@@ -746,7 +759,6 @@ impl<A: Shadowed> Watcher for Driver<A> {
                     recorder.end_thread(writer);
                 }
             }
-            recorder.finish();
         }
     }
 
@@ -761,6 +773,15 @@ impl<A: Shadowed> Watcher for Driver<A> {
     fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
+}
+
+/// There is no room for a thread: it is not watched.
+fn never_came(id: ThreadId) {
+    Registry::with(|registry| {
+        if let Some(entry) = registry.entry(id) {
+            (entry.ended, entry.joined) = (true, true);
+        }
+    });
 }
 
 /// A range in pieces that an event can tell.

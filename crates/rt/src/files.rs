@@ -1,21 +1,99 @@
 //! Files that the runtime writes while a program runs that may close all descriptors, change its folder, its root or its
-//! user: a file is kept open under a high number, and before each write it is checked that the descriptor is still ours. If
-//! not, the file is opened again by its name.
+//! user: a file is kept open under a high number, which the program's own functions spare ([`is_ours`], [`move_away`]).
+//! Before each write it is checked that the descriptor is still ours. If not, the file is opened again by its name.
 //!
 //! Only system calls are used: the functions of the C library may be intercepted, by ourselves.
 
 use std::ffi::CString;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-/// Descriptors from here on are rarely used by programs.
-const HIGH: i32 = 512;
+/// Descriptors from here on are rarely used by programs. Where so many are not allowed, the next number is tried.
+const HIGH: [i32; 4] = [512, 128, 64, 32];
+
+/// A file that is kept open: its descriptor, -1 if there is none, and what it is.
+struct Slot {
+    descriptor: AtomicI32,
+    device: AtomicU64,
+    number: AtomicU64,
+}
+
+/// At most so many files are kept: the findings and the trace of this process, and of those that it was forked from.
+static SLOTS: [Slot; 4] =
+    [const { Slot { descriptor: AtomicI32::new(-1), device: AtomicU64::new(0), number: AtomicU64::new(0) } };
+        4];
+
+impl Slot {
+    fn holds(&self, descriptor: i32) -> bool {
+        descriptor >= 0
+            && self.descriptor.load(Ordering::Acquire) == descriptor
+            && identity(descriptor)
+                == Some((self.device.load(Ordering::Relaxed), self.number.load(Ordering::Relaxed)))
+    }
+}
+
+/// True if a descriptor is one that the program does not know of: for the program it is closed.
+pub(crate) fn is_ours(descriptor: i32) -> bool {
+    SLOTS.iter().any(|slot| slot.holds(descriptor))
+}
+
+/// The descriptors of a range that the program does not know of, in order.
+pub(crate) fn ours_between(first: u32, last: u32) -> ([u32; SLOTS.len()], usize) {
+    let mut found = [u32::MAX; SLOTS.len()];
+    let mut count = 0;
+    for slot in &SLOTS {
+        let descriptor = slot.descriptor.load(Ordering::Acquire);
+        if let Ok(number) = u32::try_from(descriptor)
+            && (first..=last).contains(&number)
+            && slot.holds(descriptor)
+        {
+            found[count] = number;
+            count += 1;
+        }
+    }
+    found[..count].sort_unstable();
+    (found, count)
+}
+
+/// The program is about to use a descriptor's number for a file of its own.
+pub(crate) fn move_away(descriptor: i32) {
+    for slot in SLOTS.iter().filter(|slot| slot.holds(descriptor)) {
+        // SAFETY: plain system calls on a descriptor of our own.
+        let other =
+            unsafe { libc::syscall(libc::SYS_fcntl, descriptor, libc::F_DUPFD_CLOEXEC, descriptor + 1) };
+        // If there is no other number, the file is opened again when it is needed.
+        slot.descriptor.store(other as i32, Ordering::Release);
+        if other != -1 {
+            // SAFETY: as above.
+            unsafe { libc::syscall(libc::SYS_close, descriptor) };
+        }
+    }
+}
+
+/// In a child process: the files are the parent's.
+pub(crate) fn abandon() {
+    for slot in &SLOTS {
+        let descriptor = slot.descriptor.load(Ordering::Acquire);
+        if slot.holds(descriptor) {
+            // SAFETY: a plain system call on a descriptor of our own.
+            unsafe { libc::syscall(libc::SYS_close, descriptor) };
+        }
+        slot.descriptor.store(-1, Ordering::Release);
+    }
+}
 
 /// A file to which is appended.
 #[derive(Debug)]
 pub(crate) struct KeptFile {
     path: CString,
-    descriptor: i32,
+    slot: &'static Slot,
     identity: (u64, u64),
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.descriptor.fmt(formatter)
+    }
 }
 
 fn checked(result: i64) -> io::Result<i64> {
@@ -29,13 +107,15 @@ fn open(path: &CString, flags: i32) -> io::Result<i32> {
     })? as i32;
     // SAFETY: plain system calls on a descriptor of our own.
     unsafe {
-        let high = libc::syscall(libc::SYS_fcntl, low, libc::F_DUPFD_CLOEXEC, HIGH);
-        if high == -1 {
-            return Ok(low);
+        for wanted in HIGH {
+            let high = libc::syscall(libc::SYS_fcntl, low, libc::F_DUPFD_CLOEXEC, wanted);
+            if high != -1 {
+                libc::syscall(libc::SYS_close, low);
+                return Ok(high as i32);
+            }
         }
-        libc::syscall(libc::SYS_close, low);
-        Ok(high as i32)
     }
+    Ok(low)
 }
 
 fn identity(descriptor: i32) -> Option<(u64, u64)> {
@@ -56,17 +136,28 @@ impl KeptFile {
         let how = if replace { libc::O_TRUNC } else { libc::O_EXCL };
         let descriptor = open(&path, libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | how)?;
         let identity = identity(descriptor).ok_or_else(io::Error::last_os_error)?;
-        Ok(Self { path, descriptor, identity })
+        let free = |slot: &&Slot| {
+            slot.descriptor.compare_exchange(-1, descriptor, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        let slot = SLOTS.iter().find(free).ok_or_else(|| io::Error::other("too many files are kept open"))?;
+        slot.device.store(identity.0, Ordering::Relaxed);
+        slot.number.store(identity.1, Ordering::Relaxed);
+        Ok(Self { path, slot, identity })
     }
 
     fn ours(&mut self) -> io::Result<i32> {
-        if identity(self.descriptor) != Some(self.identity) {
-            self.descriptor = open(&self.path, libc::O_WRONLY | libc::O_APPEND)?;
-            if identity(self.descriptor) != Some(self.identity) {
-                return Err(io::Error::other("the file was replaced"));
-            }
+        let known = self.slot.descriptor.load(Ordering::Acquire);
+        if identity(known) == Some(self.identity) {
+            return Ok(known);
         }
-        Ok(self.descriptor)
+        let again = open(&self.path, libc::O_WRONLY | libc::O_APPEND)?;
+        if identity(again) != Some(self.identity) {
+            // SAFETY: a plain system call on a descriptor that was just opened here.
+            unsafe { libc::syscall(libc::SYS_close, again) };
+            return Err(io::Error::other("the file was replaced"));
+        }
+        self.slot.descriptor.store(again, Ordering::Release);
+        Ok(again)
     }
 }
 
@@ -75,8 +166,8 @@ impl Write for KeptFile {
         let descriptor = self.ours()?;
         loop {
             // SAFETY: the bytes are readable.
-            let written = unsafe { libc::syscall(libc::SYS_write, descriptor, bytes.as_ptr(), bytes.len()) };
-            match checked(written) {
+            let write = || unsafe { libc::syscall(libc::SYS_write, descriptor, bytes.as_ptr(), bytes.len()) };
+            match without_size_signal(|| checked(write())) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result.map(|count| count as usize),
             }
@@ -85,6 +176,36 @@ impl Write for KeptFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Writes something: if the file is too large for a limit of the program's (`ulimit -f`), that is an error, and not the
+/// signal that would end the program.
+fn without_size_signal<R>(write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+    // The kernel's own form of a set of signals.
+    let signal = 1u64 << (libc::SIGXFSZ - 1);
+    let mut before = 0u64;
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the sets have the size that is told, and live during the calls.
+    unsafe {
+        let bytes = size_of::<u64>();
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const signal, &raw mut before, bytes);
+        let result = write();
+        if before & signal == 0 {
+            if result.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EFBIG)) {
+                let nothing = std::ptr::null_mut::<libc::siginfo_t>();
+                libc::syscall(
+                    libc::SYS_rt_sigtimedwait,
+                    &raw const signal,
+                    nothing,
+                    &raw const at_once,
+                    bytes,
+                );
+            }
+            let none = std::ptr::null_mut::<u64>();
+            libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, none, bytes);
+        }
+        result
     }
 }
 
@@ -120,12 +241,18 @@ mod tests {
         assert!(KeptFile::create(name.clone(), false).is_err());
         file.write_all(b"one ").expect("written");
         // SAFETY: closes the descriptor of the file above, as a program that closes all of them would.
-        unsafe { libc::close(file.descriptor) };
+        unsafe { libc::close(file.slot.descriptor.load(Ordering::Relaxed)) };
         file.write_all(b"two").expect("written again");
         assert_eq!(read(&name).expect("read"), b"one two");
+        let descriptor = file.slot.descriptor.load(Ordering::Relaxed);
+        assert!(is_ours(descriptor) && !is_ours(0));
+        let (between, count) = ours_between(3, u32::MAX);
+        assert!(between[..count].contains(&(descriptor as u32)));
+        move_away(descriptor);
+        assert!(!is_ours(descriptor) && is_ours(file.slot.descriptor.load(Ordering::Relaxed)));
         std::fs::remove_file(&path).expect("removed");
         // SAFETY: as above.
-        unsafe { libc::close(file.descriptor) };
+        unsafe { libc::close(file.slot.descriptor.load(Ordering::Relaxed)) };
         assert!(file.write_all(b"three").is_err());
     }
 }

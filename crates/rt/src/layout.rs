@@ -35,6 +35,9 @@ pub(crate) const BLOCKS: Region = Region { base: 0x0800_0000_0000, size: 1 << (A
 /// Which pages of the shadow are in use, and which have records.
 pub(crate) const PAGES_IN_USE: Region = Region { base: 0x0700_0000_0000, size: SHADOW.size / PAGE_BYTES / 4 };
 
+/// The address space that all of it takes, and room for data that the runtime needs later.
+pub(crate) const RESERVED_BYTES: usize = SHADOW.size + BLOCKS.size + PAGES_IN_USE.size + (1 << 30);
+
 /// Bytes of a page of memory.
 pub(crate) const PAGE_BYTES: usize = 4096;
 

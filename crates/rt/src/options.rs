@@ -34,8 +34,32 @@ pub(crate) struct Options {
     /// A file that tells which functions are atomic.
     pub(crate) atomic_functions: Option<CString>,
     pub(crate) critical_sections: bool,
-    /// The program was started again without address space randomization.
-    pub(crate) started_again: bool,
+    /// The program was started again, in another address space.
+    pub(crate) started_again: Option<Again>,
+}
+
+/// How a process was started again, and what is to be undone then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Again {
+    /// Its number: its children inherit the variable, but they were not started again.
+    pub(crate) process: u32,
+    /// The personality that it had.
+    pub(crate) persona: u32,
+    /// Its stack had no limit.
+    pub(crate) unlimited_stack: bool,
+}
+
+impl Again {
+    /// As it stands in the variable.
+    pub(crate) fn to_text(self) -> String {
+        format!("reexec={},{},{}", self.process, self.persona, u8::from(self.unlimited_stack))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split(',').map(|number| number.parse::<u32>().ok());
+        let (process, persona, stack) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        Some(Self { process, persona, unlimited_stack: stack != 0 })
+    }
 }
 
 /// Puts the characters in the place of their codes, `%20` and the like.
@@ -107,7 +131,10 @@ impl Options {
                     true
                 }
                 "critical-sections" => assign(&mut options.critical_sections, flag(&text)),
-                "reexec" => assign(&mut options.started_again, flag(&text)),
+                "reexec" => {
+                    options.started_again = Again::parse(&text);
+                    options.started_again.is_some()
+                }
                 _ => false,
             };
             if !known {
@@ -139,6 +166,15 @@ fn assign<T>(option: &mut T, value: Option<T>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_knows_how_it_was_started_again() {
+        let again = Again { process: 77, persona: 0x0020_0000, unlimited_stack: true };
+        let (options, unknown) = Options::parse(&again.to_text());
+        assert_eq!((options.started_again, unknown.len()), (Some(again), 0));
+        let (options, unknown) = Options::parse("reexec=77;reexec=,,");
+        assert_eq!((options.started_again, unknown.len()), (None, 2));
+    }
 
     #[test]
     fn values_are_decoded_and_strangers_told() {

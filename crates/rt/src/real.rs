@@ -213,6 +213,7 @@ originals! {
         fn cnd_broadcast(condition: *mut pthread_cond_t) -> c_int;
     }
     otherwise () => {
+        fn closefrom(first: c_int);
         fn mtx_destroy(mutex: *mut pthread_mutex_t);
         fn cnd_destroy(condition: *mut pthread_cond_t);
         fn call_once(once: *mut c_int, routine: OnceRoutine);

@@ -50,7 +50,19 @@ struct Held {
 impl Recorder {
     /// Begins a trace.
     pub(crate) fn create(path: CString) -> io::Result<Self> {
-        let file = KeptFile::create(path, true)?;
+        let file = match KeptFile::create(path.clone(), false) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // The command line has removed what stood there: this is the trace of another process of the run.
+                let mut name = path.into_bytes();
+                name.extend(format!(".{}", std::process::id()).bytes());
+                let name = CString::new(name)?;
+                let told = name.to_string_lossy().into_owned();
+                let file = KeptFile::create(name, true)?;
+                telling::note(&format!("another process of the program is recorded in {told}"));
+                file
+            }
+            result => result?,
+        };
         Ok(Self {
             shared: SharedWriter::new(file)?,
             names: Spin::new(RecordedNames::default()),
@@ -95,7 +107,9 @@ impl Recorder {
             result = result.and_then(|()| held.writer.seal(&self.shared));
         }
         held.events += 1;
-        let late = orders && layout::processor_clock().wrapping_sub(held.since) > HOLD_BACK_TICKS;
+        // Who waits for others may wait for long, or be killed while it waits.
+        let waits = matches!(op, Op::Join { .. } | Op::Fork { .. } | Op::Wait { .. });
+        let late = waits || orders && layout::processor_clock().wrapping_sub(held.since) > HOLD_BACK_TICKS;
         if held.events >= BLOCK_EVENTS || late {
             result = result.and_then(|()| self.write_block(&mut held));
         }

@@ -290,7 +290,10 @@ impl Word {
         if head & (LOCKED | RECORD | BYTES) != 0 {
             return head & BYTES != 0 && self.shortcut_bytes::<A>(thread, new, kind, mask);
         }
-        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Asked before anything is written: a page that is written to is there.
+        if (head == 0 && self.is_refused())
+            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
             return false;
         }
         let low = self.0[0].load(Ordering::Relaxed);

@@ -3,12 +3,12 @@
 use crate::adversary::Adversary;
 use crate::driver::{Driver, Watching};
 use crate::layout::{BLOCKS, PAGES_IN_USE, Region, SHADOW};
-use crate::options::{Options, VARIABLE};
+use crate::options::{Again, Options, VARIABLE};
 use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::watcher::Watcher;
-use crate::{files, modules, regions, telling, thread, tls, watch};
+use crate::{arena, files, modules, regions, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::FastTrack;
@@ -16,7 +16,7 @@ use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::handover::End;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -24,6 +24,7 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 static FINDINGS: Spin<Option<CString>> = Spin::new(None);
 
 unsafe extern "C" {
+    fn pthread_setattr_default_np(attributes: *const libc::pthread_attr_t) -> c_int;
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
@@ -95,8 +96,26 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
     // Panics are told through the findings, not on the program's standard error.
     std::panic::set_hook(Box::new(|panic| telling::note(&format!("internal error: {panic}"))));
     let (options, unknown) = Options::parse(value);
+    // A name that is not a whole path would make a file wherever the program happens to be.
+    let Some(findings) = options.findings.as_ref().filter(|name| name.as_bytes().starts_with(b"/")) else {
+        return;
+    };
+    if let Some(again) = &options.started_again {
+        undo(again);
+        // SAFETY: the list is that of the start.
+        unsafe { forget_again(environment) };
+    }
+    let mapped = map_all();
+    if let Err(Trouble { taken: true, .. }) = mapped
+        && options.started_again.as_ref().is_none_or(|again| again.process != std::process::id())
+        && !arguments.is_null()
+        && !environment.is_null()
+    {
+        unmap_all();
+        start_again(value, arguments, environment);
+    }
     modules::update();
-    let Some(findings) = &options.findings else { return };
+    arena::prepare();
     if !telling::start(findings) {
         return;
     }
@@ -106,21 +125,25 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
             "the runtime does not know `{pair}`: is the program built by another version?"
         ));
     }
-    if let Err(Trouble { code, taken }) = map_all() {
-        if taken && !options.started_again && !arguments.is_null() && !environment.is_null() {
-            start_again(value, arguments, environment);
-        }
+    if let Err(Trouble { code, taken }) = mapped {
+        unmap_all();
         telling::note(&match code {
-            libc::ENOMEM => {
-                "the address space is limited (ulimit -v), so that there is no room for shadow memory; \
-                             the program runs unwatched"
-                    .to_owned()
-            }
+            libc::ENOMEM => format!(
+                "{}, so that there is no room for shadow memory; the program runs unwatched",
+                if is_limited(libc::RLIMIT_AS) {
+                    "the address space is limited (ulimit -v)"
+                } else if is_limited(libc::RLIMIT_DATA) {
+                    "the program's data is limited (ulimit -d)"
+                } else {
+                    "the kernel gives no more memory than the machine has (vm.overcommit_memory)"
+                }
+            ),
             _ if taken => "addresses that keirin needs are taken, and starting again without randomization \
                            of addresses did not help; the program runs unwatched"
                 .to_owned(),
             code => format!("shadow memory cannot be mapped (error {code}); the program runs unwatched"),
         });
+        telling::stop();
         return;
     }
     if let Some(bytes) = options.memory_cap {
@@ -144,6 +167,9 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     watch::finish(End::Exit(status));
 }
+
+/// The bases of the regions that are mapped, put together: each has a bit that no other has.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// Why memory could not be had.
 struct Trouble {
@@ -178,15 +204,112 @@ fn map(region: Region) -> Result<(), Trouble> {
         // An old kernel takes the address as a wish.
         return Err(Trouble { code: libc::EEXIST, taken: true });
     }
+    MAPPED.fetch_or(region.base, Ordering::Relaxed);
     // Core dumps would be terabytes long.
     // SAFETY: the range was just mapped.
     unsafe { libc::madvise(address as *mut c_void, region.size, libc::MADV_DONTDUMP) };
     Ok(())
 }
 
-/// Starts the program again without randomization of addresses. Returns only if that fails.
+/// Gives back what could be mapped, so that it is not in the way of a program that runs unwatched.
+fn unmap_all() {
+    for region in [PAGES_IN_USE, BLOCKS, SHADOW] {
+        if MAPPED.load(Ordering::Relaxed) & region.base == region.base {
+            // SAFETY: it was mapped by `map`, and nothing was put there.
+            unsafe { libc::syscall(libc::SYS_munmap, region.base, region.size) };
+        }
+    }
+    MAPPED.store(0, Ordering::Relaxed);
+}
+
+fn is_limited(resource: libc::__rlimit_resource_t) -> bool {
+    limit(resource).is_some_and(|limit| limit.rlim_cur != libc::RLIM_INFINITY)
+}
+
+fn limit(resource: libc::__rlimit_resource_t) -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let none = std::ptr::null::<libc::rlimit>();
+    // SAFETY: the limit is filled in by the call.
+    let result = unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, none, &raw mut limit) };
+    (result == 0).then_some(limit)
+}
+
+fn set_stack_limit(now: u64, most: u64) -> bool {
+    let limit = libc::rlimit { rlim_cur: now, rlim_max: most };
+    let none = std::ptr::null_mut::<libc::rlimit>();
+    // SAFETY: the limit lives during the call.
+    unsafe { libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_STACK, &raw const limit, none) == 0 }
+}
+
+/// The layout of old kernels, with libraries in the midst of the address space.
+const OLD_LAYOUT: c_int = libc::ADDR_COMPAT_LAYOUT;
+/// As good as no limit, but libraries are put below such a stack, and not where the old layout has them.
+const LARGE_STACK: u64 = 1 << 40;
+/// What threads get as a stack where stacks have no limit.
+const STACK_OF_THREADS: usize = 2 << 20;
+
+/// After [`start_again`]: the program and its children find their surroundings as they were.
+fn undo(again: &Again) {
+    if again.process != std::process::id() {
+        return;
+    }
+    // SAFETY: a plain system call; the attributes are set before they are used.
+    unsafe {
+        libc::personality(libc::c_ulong::from(again.persona));
+        if again.unlimited_stack
+            && let Some(limit) = limit(libc::RLIMIT_STACK)
+        {
+            set_stack_limit(libc::RLIM_INFINITY, limit.rlim_max);
+            // The C library has taken the size of the stack for that of its threads.
+            let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+            if libc::pthread_attr_init(attributes.as_mut_ptr()) == 0 {
+                libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK_OF_THREADS);
+                pthread_setattr_default_np(attributes.as_ptr());
+                libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            }
+        }
+    }
+}
+
+/// Takes the mark of the second start out of the variable again: what this process starts has its own start.
+///
+/// # Safety
+/// `environment` must be null or a list of strings with a null at its end, which may be written to.
+unsafe fn forget_again(mut environment: *const *const c_char) {
+    // SAFETY: the list ends with a null, before which all are strings with an end.
+    unsafe {
+        while !environment.is_null() && !(*environment).is_null() {
+            let text = CStr::from_ptr(*environment).to_bytes();
+            let mark = text.windows(MARK.len()).rposition(|part| part == MARK);
+            if let Some(at) = mark.filter(|_| text.starts_with(VARIABLE.as_bytes())) {
+                (*environment).cast_mut().add(at).write(0);
+            }
+            environment = environment.add(1);
+        }
+    }
+}
+
+/// What begins the last part of the variable in a process that was started again.
+const MARK: &[u8] = b";reexec=";
+
+/// Starts the program again in an address space without randomization and without what the old layout puts in our way.
+/// Returns only if that fails.
 fn start_again(value: &str, arguments: *const *const c_char, environment: *const *const c_char) {
-    let Ok(changed) = CString::new(format!("{VARIABLE}={value};reexec=1")) else { return };
+    // SAFETY: asks only.
+    let persona = unsafe { libc::personality(0xffff_ffff) };
+    if persona == -1 {
+        return;
+    }
+    let unlimited_stack = limit(libc::RLIMIT_STACK).filter(|limit| limit.rlim_cur == libc::RLIM_INFINITY);
+    let again = Again {
+        process: std::process::id(),
+        persona: persona.cast_unsigned(),
+        unlimited_stack: unlimited_stack.is_some(),
+    };
+    // A parent may have been started again as well.
+    let others = value.split(';').filter(|pair| !pair.starts_with("reexec="));
+    let value = others.chain([&*again.to_text()]).collect::<Vec<_>>().join(";");
+    let Ok(changed) = CString::new(format!("{VARIABLE}={value}")) else { return };
     let mut variables = vec![changed.as_ptr()];
     let mut next = environment;
     // SAFETY: the list ends with a null, before which all are strings with an end.
@@ -201,11 +324,19 @@ fn start_again(value: &str, arguments: *const *const c_char, environment: *const
     variables.push(std::ptr::null());
     // SAFETY: all lists end with a null, and all strings have an end.
     unsafe {
-        let persona = libc::personality(0xffff_ffff);
-        if persona == -1 || libc::personality((persona | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) == -1 {
+        let changed = (persona | libc::ADDR_NO_RANDOMIZE) & !OLD_LAYOUT;
+        if libc::personality(changed as libc::c_ulong) == -1 {
             return;
         }
+        if let Some(limit) = unlimited_stack {
+            set_stack_limit(LARGE_STACK, limit.rlim_max);
+        }
         libc::syscall(libc::SYS_execve, c"/proc/self/exe".as_ptr(), arguments, variables.as_ptr());
+        // It has failed.
+        libc::personality(persona as libc::c_ulong);
+        if let Some(limit) = unlimited_stack {
+            set_stack_limit(limit.rlim_cur, limit.rlim_max);
+        }
     }
 }
 
@@ -261,9 +392,13 @@ pub(crate) fn in_child() {
         registry.entries().iter().filter(|entry| !entry.ended).count() <= 1
     });
     let findings = FINDINGS.try_lock().and_then(|findings| findings.clone());
+    files::abandon();
     let told = telling::abandon() && findings.is_some_and(|findings| telling::start(&findings));
     if alone != Some(true) || !told {
-        telling::note("this process was forked from one with several threads; it is not watched");
+        if told {
+            telling::note("this process was forked from one with several threads; it is not watched");
+            telling::stop();
+        }
         watch::switch_off();
         tls::set_thread(thread::ENDED);
         return;

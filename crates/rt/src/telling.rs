@@ -345,6 +345,28 @@ pub(crate) fn name_memory(addr: usize, size: usize, name: &[u8]) {
     }
 }
 
+/// The run is over, and the calling thread may hold any lock: only what can be told without waiting is told.
+pub(crate) fn finish_at_once(end: End) {
+    for tries in 0..1000 {
+        if let Some(mut telling) = TELLING.try_lock() {
+            if let Some(telling) = telling.as_mut() {
+                telling.writer.end(end);
+                telling.write();
+            }
+            return;
+        }
+        crate::spin::pause(tries);
+    }
+}
+
+/// Nothing more is told, though the program goes on.
+pub(crate) fn stop() {
+    if let Some(mut telling) = TELLING.lock().take() {
+        telling.writer.end(End::Stopped);
+        telling.write();
+    }
+}
+
 /// The run is over.
 pub(crate) fn finish(watcher: &dyn Watcher, end: End) {
     summarize(watcher, end);
@@ -375,6 +397,10 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         (
             watcher.confused_threads(),
             "threads cannot be told from others that had ended, because there were too many; races between them may be missed",
+        ),
+        (
+            crate::watch::UNWATCHED.load(Ordering::Relaxed),
+            "threads were not watched, because there were too many at the same time",
         ),
         (
             u64::from(places::is_full()),

@@ -243,6 +243,21 @@ impl Drop for Thread {
 
 /// Stands in the place of a thread that has ended: what its last destructors do is not told.
 pub(crate) const ENDED: *mut Thread = std::ptr::without_provenance_mut(1);
+/// Stands in the place of a thread that is just being made known, or that is just ending: it may hold locks.
+pub(crate) const BUSY: *mut Thread = std::ptr::without_provenance_mut(2);
+
+/// True if this is a thread, and not one of the above.
+#[inline(always)]
+pub(crate) fn is_known(thread: *mut Thread) -> bool {
+    thread.addr() > BUSY.addr()
+}
+
+/// True if the calling thread is at work in the runtime, so that it is a signal handler that asks.
+pub(crate) fn is_inside() -> bool {
+    let thread = tls::thread();
+    // SAFETY: as in `enter_quietly`.
+    thread == BUSY || (is_known(thread) && unsafe { &(*thread).inside }.load(Ordering::Relaxed))
+}
 
 /// The calling thread, inside of the runtime.
 pub(crate) struct Inside(*mut Thread);
@@ -252,7 +267,7 @@ impl Inside {
     #[inline]
     pub(crate) fn enter() -> Option<Self> {
         let entered = Self::enter_quietly();
-        if entered.is_none() && !tls::thread().is_null() && tls::thread() != ENDED {
+        if entered.is_none() && is_known(tls::thread()) {
             MISSED.fetch_add(1, Ordering::Relaxed);
         }
         entered
@@ -262,7 +277,7 @@ impl Inside {
     #[inline(always)]
     pub(crate) fn enter_quietly() -> Option<Self> {
         let thread = tls::thread();
-        if thread.is_null() || thread == ENDED {
+        if !is_known(thread) {
             return None;
         }
         // SAFETY: the pointer is set to a thread that lives until it is taken away again, by the same thread. Only the

@@ -9,14 +9,14 @@
 
 use crate::driver::Driver;
 use crate::options::Options;
-use crate::thread::{ENDED, Inside, Registry, Thread};
+use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{modules, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, ThreadId};
 use keirin_core::handover::End;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// A thread that was announced by the one that creates it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,14 @@ impl Ticket {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
+/// The end was told.
+static FINISHED: AtomicBool = AtomicBool::new(false);
+static OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
+/// Threads that were announced and have not begun. A signal handler may run in one of them before we do: it must not be
+/// taken for a thread that nobody announces.
+static AWAITED: AtomicUsize = AtomicUsize::new(0);
+/// Threads that were not watched.
+pub(crate) static UNWATCHED: AtomicU64 = AtomicU64::new(0);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
@@ -48,7 +56,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
-    watcher.attach();
+    attach(watcher);
     ON.store(true, Ordering::Release);
 }
 
@@ -65,9 +73,37 @@ fn enter() -> Option<Inside> {
         return None;
     }
     if tls::thread().is_null() {
-        watcher()?.attach();
+        if AWAITED.load(Ordering::Relaxed) > 0 {
+            MISSED.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        attach(watcher()?);
     }
     Inside::enter()
+}
+
+/// Makes the calling thread known, which nobody has announced.
+#[cold]
+fn attach(watcher: &dyn Watcher) {
+    // A signal handler must not try the same at the same time.
+    tls::set_thread(BUSY);
+    if watcher.attach().is_null() {
+        leave_out();
+    }
+}
+
+/// The calling thread is not watched: without its creation in mind, races would be made up.
+#[cold]
+fn leave_out() {
+    tls::set_thread(ENDED);
+    UNWATCHED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The kernel gives no more memory.
+#[cold]
+pub(crate) fn out_of_memory() {
+    OUT_OF_MEMORY.store(true, Ordering::Relaxed);
+    ON.store(false, Ordering::Release);
 }
 
 /// Something in the runtime has failed: it steps aside, and the program goes on unwatched.
@@ -159,7 +195,7 @@ pub fn aside<R>(act: impl FnOnce() -> R) -> R {
     if !tls::thread().is_null() {
         return act();
     }
-    tls::set_thread(ENDED);
+    tls::set_thread(BUSY);
     let result = act();
     tls::set_thread(std::ptr::null_mut());
     result
@@ -271,12 +307,16 @@ pub fn happens_after(token: usize, pc: usize) {
 /// The thread is about to create another one.
 pub fn thread_forked(pc: usize) -> Ticket {
     let mut ticket = Ticket::NONE;
+    if is_on() {
+        AWAITED.fetch_add(1, Ordering::Relaxed);
+    }
     with(|watcher, thread| ticket = watcher.forked(thread, pc).map_or(Ticket::NONE, |id| Ticket(id.0)));
     ticket
 }
 
 /// The creation of the thread has failed.
 pub fn thread_fork_failed(ticket: Ticket) {
+    arrived();
     with(|_, _| {
         Registry::with(|registry| {
             if let Some(entry) = registry.entry(ThreadId(ticket.0)) {
@@ -288,25 +328,37 @@ pub fn thread_fork_failed(ticket: Ticket) {
     });
 }
 
+/// An announced thread is there, or will never be.
+fn arrived() {
+    let less = |awaited: usize| Some(awaited.saturating_sub(1));
+    let _ = AWAITED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+}
+
 /// Called first thing in the new thread. `stack` is the memory of its stack (lowest address, size).
 pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
     if !is_on() {
         return;
     }
+    tls::set_thread(BUSY);
     let prepared = Registry::with(|registry| registry.entry(ThreadId(ticket.0)).map(|entry| entry.thread));
     if let (Some(watcher), Some(thread)) = (watcher(), prepared.filter(|thread| !thread.is_null())) {
         guarded(|| watcher.started(thread, stack));
+    } else {
+        leave_out();
     }
+    arrived();
 }
 
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
-        tls::set_thread(ENDED);
+        tls::set_thread(BUSY);
         tls::set_epoch(0, 0);
         if let Some(watcher) = watcher() {
             guarded(|| watcher.ended(&mut inside));
         }
+        drop(inside);
+        tls::set_thread(ENDED);
     }
 }
 
@@ -419,7 +471,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
 #[inline]
 fn current() -> *mut Thread {
     let thread = tls::thread();
-    if thread == ENDED { std::ptr::null_mut() } else { thread }
+    if is_known(thread) { thread } else { std::ptr::null_mut() }
 }
 
 #[cold]
@@ -464,6 +516,7 @@ pub(crate) fn after_fork() {
 /// Watches no longer, in a child process that has no threads but the calling one.
 pub(crate) fn switch_off() {
     ON.store(false, Ordering::Release);
+    FINISHED.store(true, Ordering::Release);
     tls::set_epoch(0, 0);
 }
 
@@ -474,20 +527,35 @@ pub fn process_ending(status: i32) {
 
 /// The process is about to become another program. If that fails it goes on.
 pub fn process_replaced() {
-    with(|watcher, _| telling::summarize(watcher, End::Exec));
+    with(|watcher, _| {
+        watcher.flush();
+        telling::summarize(watcher, End::Exec);
+    });
 }
 
 /// The run is over: tells what is left.
 pub(crate) fn finish(end: End) {
-    if !ON.load(Ordering::Acquire) {
+    let Some(watcher) = watcher() else { return };
+    if FINISHED.swap(true, Ordering::AcqRel) {
         return;
     }
-    let mut inside = Inside::enter();
-    if let Some(watcher) = watcher() {
-        guarded(|| {
-            watcher.finish(inside.as_deref_mut());
-            telling::finish(watcher, end);
-        });
+    if is_inside() {
+        // A signal handler ends the process. This thread may hold any lock, so that nothing may be waited for.
+        ON.store(false, Ordering::Release);
+        return telling::finish_at_once(end);
     }
+    let to_the_end = is_on();
+    let mut inside = Inside::enter();
+    guarded(|| {
+        if OUT_OF_MEMORY.load(Ordering::Relaxed) {
+            telling::note("memory was used up; what the program did from then on was not watched");
+        }
+        if to_the_end {
+            watcher.finish(inside.as_deref_mut());
+        } else {
+            watcher.flush();
+        }
+        telling::finish(watcher, if to_the_end { end } else { End::Stopped });
+    });
     ON.store(false, Ordering::Release);
 }

@@ -40,6 +40,8 @@ pub(crate) trait Watcher: Sync {
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
     fn function_left(&self, thread: &mut Thread);
     fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
+    /// Writes what was recorded so far.
+    fn flush(&self);
     /// The run is over; what is left is told.
     fn finish(&self, thread: Option<&mut Thread>);
     /// The thread that an actor was at a time.

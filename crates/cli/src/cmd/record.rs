@@ -23,7 +23,7 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     let status = launch(&program, words, settings)?;
     let collected = collect(folder.path())?;
     if collected.processes.is_empty() && !path.exists() {
-        return Ok(never_started(&program, status));
+        return Ok(never_started(&program, status, &collected.notes));
     }
     for note in collected.notes.iter().cloned().chain(told_end(status)) {
         crate::tell(&format!("note: {note}"));

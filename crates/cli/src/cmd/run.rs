@@ -63,7 +63,7 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     let status = launch(&program, words, settings)?;
     let mut collected = collect(folder.path())?;
     if collected.processes.is_empty() {
-        return Ok(never_started(&program, status));
+        return Ok(never_started(&program, status, &collected.notes));
     }
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
@@ -151,13 +151,19 @@ pub(super) fn told_end(status: ExitStatus) -> Option<String> {
 }
 
 /// That nothing was found in nothing must not look like success.
-pub(super) fn never_started(program: &Program, status: ExitStatus) -> Ending {
-    crate::complain(&program.why_not_watched());
+pub(super) fn never_started(program: &Program, status: ExitStatus, notes: &[String]) -> Ending {
+    if notes.is_empty() {
+        crate::complain(&program.why_not_watched());
+    } else {
+        // It has started, but could not write.
+        crate::complain(&format!("{}: {}", program.path().display(), notes.join("; ")));
+    }
     match ending_of(status) {
         Ending::Program(0) => Exit::Failed.into(),
         failed => {
             if let Some(told) = told_end(status) {
-                crate::tell(&told);
+                // Nothing was.
+                crate::tell(told.split("; what happened").next().unwrap_or(&told));
             }
             failed
         }

@@ -4,7 +4,7 @@
 
 use super::arch::intercept;
 use super::{counts, plain, tell_read, tell_write};
-use crate::{real, watch};
+use crate::{files, real, watch};
 use libc::{FILE, c_char, c_int, c_uint, c_void, mode_t, off_t, size_t, sockaddr, socklen_t, ssize_t};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -101,6 +101,23 @@ fn received<T>(descriptor: c_int, buffer: *const T, result: ssize_t, pc: usize) 
         tell_write(buffer, result as usize, pc);
     }
     result
+}
+
+/// Closes a range of descriptors, or has it closed by the next program, except for those that the program does not know of.
+fn close_all_but_ours(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    let close = |first: c_uint, last: c_uint| {
+        // SAFETY: the contract of `close_range`, kept by the program. Not the function: older C libraries do not have it.
+        unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as c_int }
+    };
+    let (ours, count) = files::ours_between(first, last);
+    let mut from = first;
+    for &spared in &ours[..count] {
+        if from < spared && close(from, spared - 1) != 0 {
+            return -1;
+        }
+        from = spared + 1;
+    }
+    if count > 0 && from > last { 0 } else { close(from, last) }
 }
 
 intercept! {
@@ -214,17 +231,24 @@ intercept! {
     }
 
     fn dup2(descriptor: c_int, wanted: c_int; pc) -> c_int {
+        files::move_away(wanted);
         given_back(wanted, pc);
         handed_out(duplicated(descriptor, real::dup2(descriptor, wanted)), pc)
     }
 
     fn dup3(descriptor: c_int, wanted: c_int, flags: c_int; pc) -> c_int {
+        files::move_away(wanted);
         given_back(wanted, pc);
         handed_out(duplicated(descriptor, real::dup3(descriptor, wanted, flags)), pc)
     }
 
     // Who finds the other end closed knows what came before.
     fn close(descriptor: c_int; pc) -> c_int {
+        if files::is_ours(descriptor) {
+            // Without us it would not be open.
+            real::set_errno(libc::EBADF);
+            return -1;
+        }
         if let Some(token) = token(descriptor) {
             if counts(pc) {
                 watch::happens_before(token, pc);
@@ -262,6 +286,19 @@ intercept! {
 
     fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t; pc) -> c_int {
         handed_out(real::openat64(folder, path, flags, mode), pc)
+    }
+
+    fn close_range(first: c_uint, last: c_uint, flags: c_int; _pc) -> c_int {
+        close_all_but_ours(first, last, flags)
+    }
+
+    fn closefrom(first: c_int; _pc) {
+        let errno = real::errno();
+        if close_all_but_ours(first.max(0) as c_uint, c_uint::MAX, 0) != 0 {
+            // An old kernel cannot close ranges: ours is closed as well, and opened again when it is needed.
+            real::closefrom(first);
+        }
+        real::set_errno(errno);
     }
 }
 

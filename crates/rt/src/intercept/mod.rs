@@ -18,6 +18,7 @@ mod c11;
 mod conditions;
 mod cxx;
 mod files;
+mod limits;
 mod locks;
 mod meeting;
 mod memory;
