@@ -10,10 +10,9 @@
 //! | 2, 3 | upper half, in the same way (the two bits are unused) |
 //!
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
-//! goes into a [`Record`]; number 1 is then its address. Memory that several threads read at the same time is like that, and
-//! read often: the other numbers then tell who has read it in which epoch since it was last changed, the epoch where a cell
-//! has it, and in the lowest bits which of the halves. If only the bytes of a half differ, number 1 is the address of a small
-//! table with the two numbers of each byte. An analysis with large cells has records only. When all of a record fits again, it is given back.
+//! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
+//! table with the two numbers of each byte. In both cases the other numbers tell who has read in which epoch since the last
+//! change: the epoch where a cell has it, and in the lowest bits which bytes. An analysis with large cells has records only. When all of a record fits again, it is given back.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -134,6 +133,16 @@ fn pack_bytes(table: &ByteTable) -> Option<[u64; 4]> {
         }
     }
     Some(numbers)
+}
+
+/// The table that stands for the cells of two halves.
+fn bytes_of_numbers(numbers: [u64; 4]) -> ByteTable {
+    std::array::from_fn(|index| {
+        let half = index / 4;
+        let shape = numbers[2 * half] >> SHAPE_SHIFT;
+        let covered = shape >> (index % 4) & 1 != 0;
+        if covered { [numbers[2 * half] & CELL_BITS, numbers[2 * half + 1]] } else { [0; 2] }
+    })
 }
 
 fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Vec<(u8, A::Cell)> {
@@ -303,9 +312,9 @@ impl Word {
         let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
         let second =
             if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
-        if !(first.0 && second.0) || (low | high == 0 && !pages::admit(self)) {
-            self.0[1].store(head, Ordering::Release);
-            return false;
+        if !(first.0 && second.0) {
+            let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
         }
         self.0[0].store(first.1, Ordering::Relaxed);
         self.0[2].store(second.1, Ordering::Relaxed);
@@ -318,35 +327,73 @@ impl Word {
 impl Word {
     /// The same for a word with a table of bytes.
     fn shortcut_bytes<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
-        let Some(mut locked) = self.lock::<A>() else { return false };
-        let Some(table) = locked.bytes() else { return false };
-        if mask.is_power_of_two() {
-            let byte = &mut table[mask.trailing_zeros() as usize];
-            match A::shortcut(thread, new, kind, *byte) {
-                Some(after) => *byte = after,
-                None => return false,
+        self.lock::<A>().is_some_and(|mut locked| locked.shortcut_by_bytes(thread, new, kind, mask))
+    }
+}
+
+impl<A: Shadowed> Locked<'_, A> {
+    /// The same, byte by byte, for a word without a record.
+    fn shortcut_by_bytes(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
+        if self.has_record() {
+            return false;
+        }
+        if self.head & BYTES == 0 {
+            // What becomes of the bytes may be that they are alike again; else there is a table from now on.
+            let mut table = bytes_of_numbers(self.numbers());
+            if !shortcut_table::<A>(&mut table, thread, new, kind, mask) {
+                return false;
             }
-        } else {
-            let mut changed = *table;
-            for (index, byte) in changed.iter_mut().enumerate() {
-                if mask >> index & 1 != 0 {
-                    match A::shortcut(thread, new, kind, *byte) {
-                        Some(after) => *byte = after,
-                        None => return false,
-                    }
+            match pack_bytes(&table) {
+                Some(numbers) => self.set_numbers(numbers),
+                None => self.put_bytes(table),
+            }
+        } else if let Some(table) = self.bytes() {
+            if mask.is_power_of_two() {
+                if !shortcut_table::<A>(table, thread, new, kind, mask) {
+                    return false;
                 }
+            } else {
+                let mut changed = *table;
+                if !shortcut_table::<A>(&mut changed, thread, new, kind, mask) {
+                    return false;
+                }
+                *table = changed;
             }
-            *table = changed;
+            // A loop over bytes makes them alike again, at the last byte of a half.
+            if mask & 0x88 != 0
+                && let Some(numbers) = pack_bytes(table)
+            {
+                self.drop_bytes();
+                self.set_numbers(numbers);
+            }
         }
-        // A loop over bytes makes them alike again, at the last byte of a half.
-        if mask & 0x88 != 0
-            && let Some(numbers) = pack_bytes(table)
-        {
-            locked.drop_bytes();
-            locked.set_numbers(numbers);
+        if kind == AccessKind::Write {
+            self.forget_readers();
         }
+        self.note_reader(new >> Compact::SITE_BITS << Compact::SITE_BITS, mask);
         true
     }
+}
+
+/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already.
+#[inline]
+fn shortcut_table<A: Shadowed>(
+    table: &mut ByteTable,
+    thread: &A::Thread,
+    new: u64,
+    kind: AccessKind,
+    mask: u8,
+) -> bool {
+    let mut remaining = mask;
+    while remaining != 0 {
+        let byte = &mut table[remaining.trailing_zeros() as usize];
+        match A::shortcut(thread, new, kind, *byte) {
+            Some(after) => *byte = after,
+            None => return false,
+        }
+        remaining &= remaining - 1;
+    }
+    true
 }
 
 /// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
@@ -364,7 +411,10 @@ fn half_shortcut<A: Shadowed>(
     }
     let shape = (first >> SHAPE_SHIFT) as u8;
     if shape != bytes && shape != 0 {
-        return (false, 0, 0);
+        // Other bytes with the same history share a cell: a loop over bytes leaves one.
+        let after = A::shortcut(thread, new, kind, [0, 0]);
+        let alike = shape & bytes == 0 && after == Some([first & CELL_BITS, second]);
+        return (alike, first | u64::from(bytes) << SHAPE_SHIFT, second);
     }
     match A::shortcut(thread, new, kind, [first & CELL_BITS, second]) {
         Some([first, second]) => (true, first | u64::from(bytes) << SHAPE_SHIFT, second),
@@ -480,13 +530,12 @@ impl<A: Shadowed> Locked<'_, A> {
         unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) }
     }
 
-    /// Notes in a word with a record that halves were read in an epoch, so that the hooks need not tell it again. Who finds no
-    /// room takes that of another.
+    /// Notes in a word whose cells are elsewhere that bytes were accessed in an epoch, so that the hooks need not tell it when
+    /// they are read again. Who finds no room takes that of another.
     #[inline]
     pub(crate) fn note_reader(&mut self, epoch: u64, mask: u8) {
         const READERS: [usize; 3] = [0, 2, 3];
-        let halves = u64::from(mask & 0xf == 0xf) | u64::from(mask >> 4 == 0xf) << 1;
-        if !A::COMPACT || !self.has_record() || halves == 0 {
+        if !A::COMPACT || self.head & (RECORD | BYTES) == 0 {
             return;
         }
         let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
@@ -495,14 +544,14 @@ impl<A: Shadowed> Locked<'_, A> {
         let free = || numbers.iter().position(|number| *number == 0);
         let place = mine.or_else(free).unwrap_or(actor(epoch) as usize % READERS.len());
         let same = numbers[place] >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
-        let before = if same { numbers[place] & 3 } else { 0 };
-        self.word.0[READERS[place]].store(epoch | before | halves, Ordering::Relaxed);
+        let before = if same { numbers[place] & 0xff } else { 0 };
+        self.word.0[READERS[place]].store(epoch | before | u64::from(mask), Ordering::Relaxed);
     }
 
     /// The memory was changed: who reads it must tell.
     #[inline]
     pub(crate) fn forget_readers(&mut self) {
-        if A::COMPACT && self.has_record() {
+        if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
             for index in [0, 2, 3] {
                 let number = &self.word.0[index];
                 if number.load(Ordering::Relaxed) != 0 {

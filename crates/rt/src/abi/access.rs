@@ -9,7 +9,7 @@
 //! |---|---|
 //! | write | all halves were last written in this epoch, as a whole, and not read since |
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
-//! | read of memory with a record | the thread is noted there as a reader of all halves in this epoch |
+//! | read of memory whose cells do not fit | the thread is noted there as a reader of the bytes in this epoch |
 //!
 //! These are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them, and the numbers are looked at without
 //! the lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
@@ -25,8 +25,8 @@ use std::arch::naked_asm;
 /// Bits of a number in the shadow that tell the place: see `keirin_core::analysis::fasttrack::Compact`.
 const PLACE_BITS: u32 = keirin_core::analysis::fasttrack::Compact::SITE_BITS;
 const _: () = assert!(PLACE_BITS == 22 && SHADOW.base == 0x1000_0000_0000);
-// Places begin above the bits that tell which halves a thread has read.
-const _: () = assert!(crate::places::FIRST > 3);
+// Places begin above the bits that tell which bytes a thread has read.
+const _: () = assert!(crate::places::FIRST > 255);
 
 /// Puts the address of the shadow into `rcx + r8` and the thread's write pattern into `rdx`, `rax` pointing at the thread's
 /// words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address that must be
@@ -135,7 +135,8 @@ macro_rules! check_write_16 {
     };
 }
 
-/// Goes to `$found` if a word has a record in which the thread, whose epoch is in `rdx`, is noted as a reader of both halves.
+/// Goes to `$found` if the thread, whose epoch is in `rdx`, is noted as a reader of the bytes whose mask is in `rsi`, in the
+/// shadow of a word at `rcx`. The mask with all higher bits is in `r11`.
 macro_rules! find_reader {
     ($found:literal: $($at:literal)+) => {
         concat!(
@@ -144,7 +145,8 @@ macro_rules! find_reader {
                 $at,
                 "]\n",
                 "xor r9, rdx\n",
-                "cmp r9, 3\n",
+                "and r9, r11\n",
+                "cmp r9, rsi\n",
                 "je ",
                 $found,
                 "\n",
@@ -153,37 +155,30 @@ macro_rules! find_reader {
     };
 }
 
-/// The same for one half.
-macro_rules! find_half_reader {
-    ($found:literal: $($at:literal)+) => {
+/// The same for a part of a word: `$mask` is the mask of the bytes if they were the first ones.
+macro_rules! find_part_reader {
+    ($mask:literal, $found:literal: $($at:literal)+) => {
         concat!(
             "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r11, rcx\n",
-            "shr r11, 4\n",
-            "and r11d, 1\n",
-            "inc r11d\n",
+            "mov r10, rcx\n",
+            "mov ecx, edi\n",
+            "and ecx, 7\n",
+            "mov esi, ",
+            $mask,
+            "\n",
+            "shl esi, cl\n",
+            "mov rcx, r10\n",
             "and rcx, -32\n",
-            $(
-                "mov r9, qword ptr [rcx + r8 + ",
-                $at,
-                "]\n",
-                "xor r9, rdx\n",
-                "cmp r9, 3\n",
-                "je ",
-                $found,
-                "\n",
-                "cmp r9, r11\n",
-                "je ",
-                $found,
-                "\n",
-            )+
+            "mov r11, -256\n",
+            "or r11, rsi\n",
+            find_reader!($found: $($at)+),
         )
     };
 }
 
 /// A read within one half word.
 macro_rules! check_read {
-    ($unaligned:literal, $round:literal) => {
+    ($unaligned:literal, $round:literal, $mask:literal) => {
         concat!(
             prepare!($unaligned),
             $round,
@@ -197,11 +192,11 @@ macro_rules! check_read {
             "jnz 3f\n",
             "shr r9, 60\n",
             "cmp r9d, 15\n",
-            "jne 2f\n",
+            "jne 3f\n",
             "4:\n",
             "ret\n",
             "3:\n",
-            find_half_reader!("4b": "0" "16" "24"),
+            find_part_reader!($mask, "4b": "0" "16" "24"),
         )
     };
 }
@@ -230,12 +225,14 @@ macro_rules! check_read_8 {
             "jnz 3f\n",
             "shr r11, 60\n",
             "cmp r11d, 15\n",
-            "jne 2f\n",
+            "jne 3f\n",
             "4:\n",
             "ret\n",
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
+            "mov esi, 255\n",
+            "mov r11, -1\n",
             find_reader!("4b": "0" "16" "24"),
         )
     };
@@ -278,13 +275,15 @@ macro_rules! check_read_16 {
             "jnz 3f\n",
             "shr r11, 60\n",
             "cmp r11d, 15\n",
-            "jne 2f\n",
+            "jne 3f\n",
             "4:\n",
             "ret\n",
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
             "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov esi, 255\n",
+            "mov r11, -1\n",
             find_reader!("5f": "0" "16" "24"),
             "jmp 2f\n",
             "5:\n",
@@ -319,11 +318,11 @@ slow! {
     read_16 write_16 read_write_16 16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n", "1"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ }, check_read!("1", "and rcx, -16\n"));
+    read_2, { read = READ }, check_read!("1", "and rcx, -16\n", "3"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ }, check_read!("3", ""));
+    read_4, { read = READ }, check_read!("3", "", "15"));
 hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
     read_8, { read = READ }, check_read_8!());
 hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0", "and rcx, -16\n"));
