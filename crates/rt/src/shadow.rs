@@ -534,6 +534,8 @@ impl<A: Shadowed> Locked<'_, A> {
         if self.numbers() == [0; 4] {
             return;
         }
+        // Who reads these bytes again must tell it, whatever was noted.
+        self.forget_readers();
         let record = self.make_record();
         forget_cells(&mut record.cells, mask);
         if mask & 1 != 0 {
