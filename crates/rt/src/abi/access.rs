@@ -197,7 +197,7 @@ macro_rules! check_read {
             "jnz 3f\n",
             "shr r9, 60\n",
             "cmp r9d, 15\n",
-            "jne 2f\n",
+            "jne 3f\n",
             "4:\n",
             "ret\n",
             "3:\n",
