@@ -23,6 +23,8 @@
 mod cells;
 mod forget;
 pub(crate) mod pages;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use forget::forget;
 
@@ -311,6 +313,8 @@ impl<A: Shadowed> Locked<'_, A> {
         for index in [0, 2, 3] {
             self.word.0[index].store(0, Ordering::Relaxed);
         }
+        #[cfg(test)]
+        tests::made();
         let record = Box::into_raw(record);
         self.head = record as u64 | RECORD;
         // SAFETY: it was just made, and belongs to who holds the lock.
@@ -320,6 +324,8 @@ impl<A: Shadowed> Locked<'_, A> {
     fn take_record(&mut self) -> Option<Box<Record<A>>> {
         let record: *mut Record<A> = self.record()?;
         self.head = 0;
+        #[cfg(test)]
+        tests::given_back();
         // SAFETY: it was made by `Box::into_raw` in `put_record`, and nothing refers to it any more.
         Some(unsafe { Box::from_raw(record) })
     }
@@ -336,6 +342,8 @@ impl<A: Shadowed> Locked<'_, A> {
 
     fn put_bytes(&mut self, table: ByteTable) {
         pages::mark_record(self.word);
+        #[cfg(test)]
+        tests::made();
         self.set_numbers([0, Box::into_raw(Box::new(table)) as u64 | BYTES, 0, 0]);
     }
 
@@ -343,6 +351,8 @@ impl<A: Shadowed> Locked<'_, A> {
         if let Some(table) = self.bytes() {
             let table: *mut ByteTable = table;
             self.head = 0;
+            #[cfg(test)]
+            tests::given_back();
             // SAFETY: it was made by `Box::into_raw` in `put_bytes`, and nothing refers to it any more.
             drop(unsafe { Box::from_raw(table) });
         }

@@ -293,18 +293,30 @@ macro_rules! check_read_16 {
     };
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often the calling thread took the slow way.
+    pub(crate) static SLOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 macro_rules! slow {
     ($($read:ident $write:ident $both:ident $size:literal;)+) => {
         $(
             extern "C" fn $read(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_read(addr, $size, pc);
             }
 
             extern "C" fn $write(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_write(addr, $size, pc);
             }
 
             extern "C" fn $both(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_read_write(addr, $size, pc);
             }
         )+
