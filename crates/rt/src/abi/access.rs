@@ -11,8 +11,9 @@
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
 //! | read of memory with a record | the thread is noted there as a reader of all halves in this epoch |
 //!
-//! These are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them, and the numbers are looked at without
-//! the lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
+//! The first two are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them. By the third, a reader among
+//! several is not put in front of the others again; it stays remembered all the same. The numbers are looked at without the
+//! lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
 //! one, and finds that out itself from what this thread had left there. If the thread's words are zero, everything is told.
 //!
 //! The return address is the place; it is taken only if there is something to tell.
