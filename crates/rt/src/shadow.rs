@@ -19,9 +19,21 @@
 //! without the lock unless there is a record: a thread that uses such memory at the same time may then leave a cell behind,
 //! or lose one, but never touches a record that is gone.
 
-use crate::layout::{self, PAGE_BYTES, PAGES_IN_USE, SHADOW, SHADOW_SHIFT, WORD_BYTES, shadow_of};
+mod cells;
+mod forget;
+pub(crate) mod pages;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use forget::forget;
+
+use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::spin::pause;
+use cells::{
+    ByteTable, bytes_of_cells, bytes_of_numbers, forget_cells, pack_bytes, pack_cells, touch_cells,
+    unpack_bytes, unpack_cells,
+};
 use keirin_core::analysis::Online;
 use keirin_core::analysis::any::Any;
 use keirin_core::analysis::empty::Empty;
@@ -31,15 +43,13 @@ use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::clock::Epoch;
 use keirin_core::event::{AccessKind, ThreadId};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
-/// Longer stretches are given back to the kernel instead of being filled with zeros.
-const GIVE_BACK_BYTES: usize = 16 * PAGE_BYTES;
 
 /// An analysis whose cells are kept in shadow memory.
 pub(crate) trait Shadowed: Online + 'static {
@@ -115,61 +125,6 @@ impl Shadowed for FastTrack<Compact> {
 #[derive(Debug)]
 pub(crate) struct Word([AtomicU64; 4]);
 
-/// The two numbers of each byte of a word; zeros if it was never accessed.
-type ByteTable = [[u64; 2]; WORD_BYTES];
-
-/// The numbers of a word whose halves are each of one kind.
-#[inline]
-fn pack_bytes(table: &ByteTable) -> Option<[u64; 4]> {
-    let mut numbers = [0; 4];
-    for half in 0..2 {
-        let bytes = &table[4 * half..4 * half + 4];
-        if bytes[1..].iter().any(|byte| *byte != bytes[0]) {
-            return None;
-        }
-        if bytes[0] != [0; 2] {
-            numbers[2 * half] = bytes[0][0] | 0xf << SHAPE_SHIFT;
-            numbers[2 * half + 1] = bytes[0][1];
-        }
-    }
-    Some(numbers)
-}
-
-/// The table that stands for the cells of two halves.
-fn bytes_of_numbers(numbers: [u64; 4]) -> ByteTable {
-    std::array::from_fn(|index| {
-        let half = index / 4;
-        let shape = numbers[2 * half] >> SHAPE_SHIFT;
-        let covered = shape >> (index % 4) & 1 != 0;
-        if covered { [numbers[2 * half] & CELL_BITS, numbers[2 * half + 1]] } else { [0; 2] }
-    })
-}
-
-fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Vec<(u8, A::Cell)> {
-    let mut cells: Vec<(u8, [u64; 2])> = Vec::new();
-    for (index, byte) in table.iter().enumerate().filter(|(_, byte)| **byte != [0; 2]) {
-        match cells.iter_mut().find(|(_, other)| other == byte) {
-            Some((mask, _)) => *mask |= 1 << index,
-            None => cells.push((1 << index, *byte)),
-        }
-    }
-    cells.into_iter().map(|(mask, numbers)| (mask, A::unpack(numbers))).collect()
-}
-
-/// The table that stands for some cells, if all of them are small.
-fn bytes_of_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<ByteTable> {
-    let mut table = [[0; 2]; WORD_BYTES];
-    for (mask, cell) in cells {
-        let packed = A::pack(cell)?;
-        for (index, byte) in table.iter_mut().enumerate() {
-            if mask >> index & 1 != 0 {
-                *byte = packed;
-            }
-        }
-    }
-    Some(table)
-}
-
 /// What does not fit into a word.
 pub(crate) struct Record<A: Shadowed> {
     /// Cells with the bytes that they cover; no two have a byte in common.
@@ -182,75 +137,6 @@ impl<A: Shadowed> Default for Record<A> {
     fn default() -> Self {
         Self { cells: Vec::new(), objects: Objects::default() }
     }
-}
-
-/// Shows each cell of some bytes, split so that it covers none but these.
-fn touch_cells<C: Clone + Default>(cells: &mut Vec<(u8, C)>, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
-    let mut remaining = mask;
-    let mut index = 0;
-    while remaining != 0 && index < cells.len() {
-        let shared = cells[index].0 & remaining;
-        if shared == cells[index].0 {
-            visit(&mut cells[index].1, shared);
-        } else if shared != 0 {
-            let mut half = cells[index].1.clone();
-            cells[index].0 &= !shared;
-            visit(&mut half, shared);
-            cells.push((shared, half));
-        }
-        remaining &= !shared;
-        index += 1;
-    }
-    if remaining != 0 {
-        let mut fresh = C::default();
-        visit(&mut fresh, remaining);
-        cells.push((remaining, fresh));
-    }
-}
-
-fn forget_cells<C>(cells: &mut Vec<(u8, C)>, mask: u8) {
-    for cell in cells.iter_mut() {
-        cell.0 &= !mask;
-    }
-    cells.retain(|cell| cell.0 != 0);
-}
-
-/// The four numbers that stand for some cells, if they can: in each half all cells must be the same.
-fn pack_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
-    let mut numbers = [0; 4];
-    for half in 0..2 {
-        let mut content = None;
-        let mut shape = 0;
-        for (mask, cell) in cells {
-            let bytes = mask >> (4 * half) & 0xf;
-            if bytes == 0 {
-                continue;
-            }
-            let packed = A::pack(cell)?;
-            if content.is_some_and(|content| content != packed) {
-                return None;
-            }
-            content = Some(packed);
-            shape |= u64::from(bytes);
-        }
-        if let Some([first, second]) = content {
-            numbers[2 * half] = first | shape << SHAPE_SHIFT;
-            numbers[2 * half + 1] = second;
-        }
-    }
-    Some(numbers)
-}
-
-fn unpack_cells<A: Shadowed>(numbers: [u64; 4]) -> Vec<(u8, A::Cell)> {
-    let mut cells = Vec::new();
-    for half in 0..2 {
-        let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
-        if shape != 0 {
-            let cell = A::unpack([numbers[2 * half] & CELL_BITS, numbers[2 * half + 1] & CELL_BITS]);
-            cells.push((shape << (4 * half), cell));
-        }
-    }
-    cells
 }
 
 impl Word {
@@ -468,6 +354,8 @@ impl<A: Shadowed> Locked<'_, A> {
         for index in [0, 2, 3] {
             self.word.0[index].store(0, Ordering::Relaxed);
         }
+        #[cfg(test)]
+        tests::made();
         let record = Box::into_raw(record);
         self.head = record as u64 | RECORD;
         // SAFETY: it was just made, and belongs to who holds the lock.
@@ -477,6 +365,8 @@ impl<A: Shadowed> Locked<'_, A> {
     fn take_record(&mut self) -> Option<Box<Record<A>>> {
         let record: *mut Record<A> = self.record()?;
         self.head = 0;
+        #[cfg(test)]
+        tests::given_back();
         // SAFETY: it was made by `Box::into_raw` in `put_record`, and nothing refers to it any more.
         Some(unsafe { Box::from_raw(record) })
     }
@@ -493,6 +383,8 @@ impl<A: Shadowed> Locked<'_, A> {
 
     fn put_bytes(&mut self, table: ByteTable) {
         pages::mark_record(self.word);
+        #[cfg(test)]
+        tests::made();
         self.set_numbers([0, Box::into_raw(Box::new(table)) as u64 | BYTES, 0, 0]);
     }
 
@@ -500,6 +392,8 @@ impl<A: Shadowed> Locked<'_, A> {
         if let Some(table) = self.bytes() {
             let table: *mut ByteTable = table;
             self.head = 0;
+            #[cfg(test)]
+            tests::given_back();
             // SAFETY: it was made by `Box::into_raw` in `put_bytes`, and nothing refers to it any more.
             drop(unsafe { Box::from_raw(table) });
         }
@@ -690,6 +584,8 @@ impl<A: Shadowed> Locked<'_, A> {
         if self.numbers() == [0; 4] {
             return;
         }
+        // Who reads these bytes again must tell it, whatever was noted.
+        self.forget_readers();
         let record = self.make_record();
         forget_cells(&mut record.cells, mask);
         if mask & 1 != 0 {
@@ -712,178 +608,6 @@ pub(crate) fn words(addr: usize, size: usize) -> impl Iterator<Item = (usize, u8
         let to = end.min(word + WORD_BYTES) - word;
         (word, (0xff << from) as u8 & (0xff >> (8 - to)) as u8)
     })
-}
-
-/// Forgets all that is known about a range.
-pub(crate) fn forget<A: Shadowed>(addr: usize, size: usize) {
-    if size == 0 || !layout::is_program(addr, size) {
-        return;
-    }
-    let page_of_program = PAGE_BYTES >> SHADOW_SHIFT;
-    let first_page = addr.next_multiple_of(page_of_program);
-    let end_page = (addr + size) / page_of_program * page_of_program;
-    if first_page >= end_page {
-        return forget_words::<A>(addr, size);
-    }
-    forget_words::<A>(addr, first_page - addr);
-    let mut page = first_page;
-    while page < end_page {
-        // Runs of pages that are in use; what is not in use needs nothing.
-        if !pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
-            page += page_of_program;
-            continue;
-        }
-        let start = page;
-        page += page_of_program;
-        while page < end_page && pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
-            page += page_of_program;
-        }
-        clear(start, page - start);
-    }
-    forget_words::<A>(end_page, addr + size - end_page);
-}
-
-/// Fills the shadow of whole pages with zeros.
-fn clear(start: usize, size: usize) {
-    let (shadow, bytes) = (shadow_of(start), size << SHADOW_SHIFT);
-    if bytes >= GIVE_BACK_BYTES {
-        // SAFETY: the range lies in the shadow, a private anonymous mapping, and reads as zeros afterwards.
-        unsafe { libc::madvise(shadow as *mut libc::c_void, bytes, libc::MADV_DONTNEED) };
-        return;
-    }
-    for word in (start..start + size).step_by(WORD_BYTES) {
-        Word::of(word).0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
-    }
-}
-
-fn forget_words<A: Shadowed>(addr: usize, size: usize) {
-    for (word, mask) in words(addr, size) {
-        let shadow = Word::of(word);
-        let numbers = shadow.0.each_ref().map(|number| number.load(Ordering::Relaxed));
-        if numbers == [0; 4] {
-            continue;
-        }
-        if mask == 0xff && numbers[1] & (RECORD | BYTES) == 0 {
-            shadow.0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
-        } else if let Some(mut locked) = shadow.lock::<A>() {
-            locked.forget(mask);
-        }
-    }
-}
-
-fn forget_records<A: Shadowed>(page: usize, size: usize) {
-    for word in (page..page + size).step_by(WORD_BYTES) {
-        let shadow = Word::of(word);
-        if shadow.0[1].load(Ordering::Relaxed) & (RECORD | BYTES) != 0
-            && let Some(mut locked) = shadow.lock::<A>()
-        {
-            locked.forget(0xff);
-        }
-    }
-}
-
-/// Which pages of the shadow are in use: bounds its memory, and makes giving it back cheap.
-pub(crate) mod pages {
-    use super::*;
-
-    const IN_USE: u64 = 1;
-    const RECORDS: u64 = 2;
-
-    static USED: AtomicUsize = AtomicUsize::new(0);
-    static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
-
-    /// Bytes of shadow memory in use, about.
-    pub(crate) fn used() -> usize {
-        USED.load(Ordering::Relaxed) * PAGE_BYTES
-    }
-
-    /// Bounds the shadow memory.
-    pub(crate) fn set_most(bytes: usize) {
-        MOST.store(bytes / PAGE_BYTES, Ordering::Relaxed);
-    }
-
-    fn bits(word: &Word) -> (&'static AtomicU64, u32) {
-        let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
-        let address = PAGES_IN_USE.base + page / 32 * 8;
-        // SAFETY: the table is mapped, aligned and zeroed at the start, and only accessed as atomics.
-        (unsafe { &*(address as *const AtomicU64) }, (page % 32 * 2) as u32)
-    }
-
-    /// True if something may be put into a word that was never used. False: the memory is used up.
-    #[inline]
-    pub(crate) fn admit(word: &Word) -> bool {
-        let (bits, shift) = bits(word);
-        bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(word, bits, shift)
-    }
-
-    /// The end of the pages that were last asked for from the kernel, and how many.
-    static AHEAD: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(1));
-    /// So many pages are asked for at once, if they are used one after the other.
-    const MOST_AHEAD: usize = 2048;
-
-    /// From so many pages at once on, large ones are asked for.
-    const LARGE_AHEAD: usize = 1024;
-
-    /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
-    /// order: that is several times cheaper than to have each one come when it is needed.
-    fn ask_ahead(page: usize) {
-        let next = AHEAD.0.load(Ordering::Relaxed) == page;
-        let count = if next { (AHEAD.1.load(Ordering::Relaxed) * 2).min(MOST_AHEAD) } else { 1 };
-        AHEAD.0.store(page + count, Ordering::Relaxed);
-        AHEAD.1.store(count, Ordering::Relaxed);
-        if count > 1 {
-            let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
-            let first = first as *mut libc::c_void;
-            // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
-            // pages come when they are needed.
-            unsafe {
-                if count >= LARGE_AHEAD {
-                    libc::madvise(first, bytes, libc::MADV_HUGEPAGE);
-                }
-                libc::madvise(first, bytes, libc::MADV_POPULATE_WRITE);
-            }
-        }
-    }
-
-    #[cold]
-    fn admit_page(word: &Word, bits: &AtomicU64, shift: u32) -> bool {
-        if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
-            return false;
-        }
-        if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
-            USED.fetch_add(1, Ordering::Relaxed);
-            let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
-            if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed)
-            {
-                ask_ahead(page);
-            }
-        }
-        true
-    }
-
-    /// A word of the page gets a record.
-    pub(super) fn mark_record(word: &Word) {
-        let (bits, shift) = bits(word);
-        if bits.load(Ordering::Relaxed) >> shift & RECORDS == 0 {
-            bits.fetch_or(RECORDS << shift, Ordering::Relaxed);
-        }
-    }
-
-    /// The page is no longer in use; false if it was not. `records` is called if there may be records.
-    pub(super) fn take(word: &Word, records: impl FnOnce()) -> bool {
-        let (bits, shift) = bits(word);
-        let old = bits.load(Ordering::Relaxed) >> shift & (IN_USE | RECORDS);
-        if old == 0 {
-            return false;
-        }
-        if old & RECORDS != 0 {
-            records();
-        }
-        if bits.fetch_and(!((IN_USE | RECORDS) << shift), Ordering::Relaxed) >> shift & IN_USE != 0 {
-            USED.fetch_sub(1, Ordering::Relaxed);
-        }
-        true
-    }
 }
 
 impl Word {

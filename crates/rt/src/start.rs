@@ -178,6 +178,13 @@ struct Trouble {
     taken: bool,
 }
 
+/// What the start maps, once, without a program to watch.
+#[cfg(test)]
+pub(crate) fn map_for_tests() {
+    static MAPPED: std::sync::Once = std::sync::Once::new();
+    MAPPED.call_once(|| assert!(map_all().is_ok(), "the shadow can be mapped"));
+}
+
 fn map_all() -> Result<(), Trouble> {
     [PAGES_IN_USE, BLOCKS, SHADOW].into_iter().try_for_each(map)
 }

@@ -60,6 +60,12 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     ON.store(true, Ordering::Release);
 }
 
+/// As if a program were watched, so that who meets another waits; nothing is told to anybody.
+#[cfg(test)]
+pub(crate) fn pretend_on(on: bool) {
+    ON.store(on, Ordering::Release);
+}
+
 fn watcher() -> Option<&'static dyn Watcher> {
     let watcher = WATCHER.load(Ordering::Acquire);
     // SAFETY: it is null or points to a reference that lives for ever.

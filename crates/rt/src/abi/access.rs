@@ -11,8 +11,9 @@
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
 //! | read of memory whose cells do not fit | the thread is noted there as a reader of the bytes in this epoch |
 //!
-//! These are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them, and the numbers are looked at without
-//! the lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
+//! The first two are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them. By the third, a reader among
+//! several is not put in front of the others again; it stays remembered all the same. The numbers are looked at without the
+//! lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
 //! one, and finds that out itself from what this thread had left there. If the thread's words are zero, everything is told.
 //!
 //! The return address is the place; it is taken only if there is something to tell.
@@ -292,18 +293,30 @@ macro_rules! check_read_16 {
     };
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often the calling thread took the slow way.
+    pub(crate) static SLOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 macro_rules! slow {
     ($($read:ident $write:ident $both:ident $size:literal;)+) => {
         $(
             extern "C" fn $read(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_read(addr, $size, pc);
             }
 
             extern "C" fn $write(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_write(addr, $size, pc);
             }
 
             extern "C" fn $both(addr: usize, pc: usize) {
+                #[cfg(test)]
+                SLOW.set(SLOW.get() + 1);
                 watch::short_read_write(addr, $size, pc);
             }
         )+
