@@ -131,7 +131,7 @@ impl<A: Shadowed> Driver<A> {
             thread.position -= 1;
             return;
         };
-        let mut fresh = A::Thread::default();
+        let mut fresh = self.new_state(actor, position);
         let moment = Moment { position: thread.position, thread: me, site: SiteId(0), stack: StackId::NONE };
         let at = RawStep { moment, op: Op::Fork { child: actor } };
         let (mine, findings) = Self::parts(thread);
@@ -140,8 +140,19 @@ impl<A: Shadowed> Driver<A> {
         (thread.actor, thread.position) = (actor, position);
     }
 
+    /// The state of a thread that goes on as an actor from a time on: what the actor did before is of other epochs.
+    fn new_state(&self, actor: ThreadId, position: u64) -> A::Thread {
+        let mut state = A::Thread::default();
+        if A::COMPACT {
+            let moment = Moment { position: position - 1, thread: actor, ..Moment::default() };
+            let at = RawStep { moment, op: Op::ThreadEnd };
+            self.analysis.signal(&at, &mut state, &mut A::Sync::default(), &mut Findings::new());
+        }
+        state
+    }
+
     fn new_thread(&self, id: ThreadId, actor: ThreadId, position: u64) -> Box<Thread> {
-        let state: Box<A::Thread> = Box::default();
+        let state = Box::new(self.new_state(actor, position));
         let mut thread = Thread::new(id, actor, position, Box::into_raw(state).cast());
         thread.writer = self.recorder.as_ref().and_then(|recorder| recorder.thread(id));
         thread

@@ -3,6 +3,7 @@
 //! The addresses are made up: only their shadow is touched. What the shadow counts is the same for all tests, so they run
 //! one at a time ([`alone`]), each on memory of its own.
 
+mod actors;
 mod forgetting;
 mod hooks;
 mod machine;
