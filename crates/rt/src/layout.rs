@@ -60,6 +60,14 @@ pub(crate) fn is_program(addr: usize, size: usize) -> bool {
     addr >= PAGE_BYTES && end <= 1 << 47 && (end <= PAGES_IN_USE.base || addr >= SHADOW.base + SHADOW.size)
 }
 
+/// True if what lies around two addresses may share shadow memory: they differ in the bits that do not count, and hardly in
+/// those that do. Kernels that scatter programs over the whole address space (`vm.mmap_rnd_bits` of 32) do that to some runs.
+pub(crate) fn may_share_shadow(addr: usize, other: usize) -> bool {
+    const NEAR: usize = 1 << 40;
+    let distance = (addr & ADDRESS_MASK).abs_diff(other & ADDRESS_MASK);
+    addr >> ADDRESS_BITS != other >> ADDRESS_BITS && distance < NEAR
+}
+
 /// The processor's clock: grows at a constant rate, the same on all cores.
 #[inline]
 pub(crate) fn processor_clock() -> u64 {
@@ -83,6 +91,10 @@ mod tests {
             assert!(shadow >= SHADOW.base && shadow + 32 <= SHADOW.base + SHADOW.size);
             assert!(block >= BLOCKS.base && block + 8 <= BLOCKS.base + BLOCKS.size);
         }
+        assert!(!may_share_shadow(0x5555_5555_4000, 0x7fff_ffff_f000));
+        assert!(!may_share_shadow(0x40_0000, 0x7eff_0000_0000));
+        assert!(may_share_shadow(0x5fff_ff00_0000, 0x7fff_ffff_f000));
+        assert!(!may_share_shadow(0x7fff_0000_0000, 0x7fff_ffff_f000), "not the same part");
         assert_eq!(shadow_of(0x1007) - shadow_of(0x1000), 0);
         assert_eq!(shadow_of(0x1008) - shadow_of(0x1000), 32);
         assert!(!is_program(SHADOW.base, 8) && !is_program(0, 8));

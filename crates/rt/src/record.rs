@@ -14,7 +14,7 @@ use keirin_core::trace::native::{SharedWriter, ThreadWriter};
 use rustc_hash::FxHashMap;
 use std::ffi::CString;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A block is written after this many events, before it is full: then the names that it uses are written first.
 const BLOCK_EVENTS: u32 = 4000;
@@ -28,6 +28,8 @@ pub(crate) struct Recorder {
     /// There are names that were not written yet.
     new_names: AtomicBool,
     failed: AtomicBool,
+    /// Events that were written.
+    events: AtomicU64,
 }
 
 #[derive(Default)]
@@ -68,6 +70,7 @@ impl Recorder {
             names: Spin::new(RecordedNames::default()),
             new_names: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            events: AtomicU64::new(0),
         })
     }
 
@@ -127,6 +130,7 @@ impl Recorder {
             self.shared.write_tables(&names.names.tables)?;
         }
         held.writer.flush(&self.shared)?;
+        self.events.fetch_add(u64::from(held.events), Ordering::Relaxed);
         held.events = 0;
         held.since = layout::processor_clock();
         Ok(())
@@ -137,6 +141,11 @@ impl Recorder {
         if !self.failed.swap(true, Ordering::Relaxed) {
             telling::note(&format!("the trace ends early: {error}"));
         }
+    }
+
+    /// How many events were written.
+    pub(crate) fn events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
     }
 
     /// A function was entered.

@@ -8,7 +8,7 @@ use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::watcher::Watcher;
-use crate::{arena, files, modules, regions, telling, thread, tls, watch};
+use crate::{arena, files, layout, modules, regions, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::FastTrack;
@@ -186,6 +186,11 @@ pub(crate) fn map_for_tests() {
 }
 
 fn map_all() -> Result<(), Trouble> {
+    // SAFETY: the call has no preconditions.
+    let program = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+    if layout::may_share_shadow(program, libc::getpid as *const () as usize) {
+        return Err(Trouble { code: libc::EEXIST, taken: true });
+    }
     [PAGES_IN_USE, BLOCKS, SHADOW].into_iter().try_for_each(map)
 }
 

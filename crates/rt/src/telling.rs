@@ -11,6 +11,7 @@ use crate::files::KeptFile;
 use crate::modules;
 use crate::objects;
 use crate::places::{self, PlaceNumber, StackNumber};
+use crate::record::Recorder;
 use crate::regions;
 use crate::shadow;
 use crate::spin::Spin;
@@ -418,6 +419,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         telling.writer.note(&format!("{} sightings of further findings were not kept", telling.dropped));
     }
     telling.writer.counts(&Counts {
+        events: watcher.recorder().map_or(0, Recorder::events),
         accesses,
         threads: Registry::with(|registry| registry.entries().len() as u64),
         locks: u64::from(objects::locks()),
