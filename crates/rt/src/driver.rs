@@ -8,6 +8,8 @@
 //! compared; another one gets the number of times that the thread has published something, so that all its accesses in
 //! between are in one epoch.
 
+mod events;
+
 use crate::actors::Actors;
 use crate::adversary::Adversary;
 use crate::places::PlaceNumber;
@@ -282,6 +284,102 @@ impl<A: Shadowed> Driver<A> {
         Some(act(&mut locked.make_record().objects))
     }
 
+    /// An atomic operation, which `perform` does.
+    #[inline]
+    pub(crate) fn atomic_by(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        mut perform: impl FnMut() -> (AtomicKind, MemoryOrder),
+    ) {
+        thread.accesses += 1;
+        let _order = self.in_order();
+        if !A::WATCHES_MEMORY && self.recorder.is_none() {
+            perform();
+            return;
+        }
+        let offset = addr % layout::WORD_BYTES;
+        let (kind, order) = if offset + size <= layout::WORD_BYTES {
+            let mask = (((1u32 << size) - 1) << offset) as u8;
+            let Some(mut locked) = Word::of(addr).lock::<A>() else { return };
+            let (kind, order) = perform();
+            if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
+                self.atomic_word(thread, &at, AtomicOperation { kind, order }, mask, &mut locked);
+            }
+            (kind, order)
+        } else {
+            // In the order of addresses, so that two threads never wait for each other.
+            let mut locked = [None, None];
+            for ((word, mask), place) in words(addr, size).zip(&mut locked) {
+                match Word::of(word).lock::<A>() {
+                    Some(guard) => *place = Some((word, mask, guard)),
+                    None => return,
+                }
+            }
+            let (kind, order) = perform();
+            if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
+                self.atomic_parts(thread, &at, AtomicOperation { kind, order }, &mut locked);
+            }
+            (kind, order)
+        };
+        if order.releases() && kind != AtomicKind::Load {
+            self.next_epoch(thread);
+        }
+        self.after(thread);
+    }
+
+    /// The step of an atomic operation, if the analysis wants to hear of it; it is recorded.
+    #[inline]
+    fn atomic_step(
+        &self,
+        thread: &mut Thread,
+        (kind, order): (AtomicKind, MemoryOrder),
+        addr: usize,
+        size: usize,
+        pc: usize,
+    ) -> Option<RawStep> {
+        let op = Op::Atomic { kind, order, size: size as u8, addr: Addr(addr as u64) };
+        self.record(thread, op, pc);
+        A::WATCHES_MEMORY.then(|| self.step(thread, op, pc, size as u32))
+    }
+
+    /// An atomic operation within one word.
+    #[inline]
+    fn atomic_word(
+        &self,
+        thread: &mut Thread,
+        at: &RawStep,
+        operation: AtomicOperation,
+        mask: u8,
+        locked: &mut Locked<'_, A>,
+    ) {
+        let (state, findings) = Self::parts(thread);
+        let kind = operation.kind.access_kind();
+        let Op::Atomic { addr, .. } = at.op else { return };
+        let word = addr.0 as usize & !(layout::WORD_BYTES - 1);
+        let mut split = false;
+        locked.touch(mask, |cell, covered| {
+            if covered == mask {
+                let part = Part { kind, addr, size: mask.count_ones(), whole: true };
+                self.analysis.atomic(at, state, cell, part, operation, findings);
+            } else {
+                split = true;
+                self.analysis.before_atomic_parts(at, state, cell, operation);
+            }
+        });
+        if split {
+            locked.touch(mask, |cell, covered| {
+                let part =
+                    Part { kind, addr: first_of(word, covered), size: covered.count_ones(), whole: false };
+                self.analysis.atomic(at, state, cell, part, operation, findings);
+            });
+        }
+        locked.forget_readers();
+    }
+
+    /// An atomic operation that touches two words.
     fn atomic_parts(
         &self,
         thread: &mut Thread,
@@ -291,499 +389,24 @@ impl<A: Shadowed> Driver<A> {
     ) {
         let (state, findings) = Self::parts(thread);
         let kind = operation.kind.access_kind();
-        let one_word = locked[1].is_none();
-        let mut split = false;
-        for (word, mask, locked) in locked.iter_mut().flatten() {
-            locked.touch(*mask, |cell, covered| {
-                if one_word && covered == *mask {
-                    let part = Part {
-                        kind,
-                        addr: first_of(*word, covered),
-                        size: covered.count_ones(),
-                        whole: true,
-                    };
-                    self.analysis.atomic(at, state, cell, part, operation, findings);
-                } else {
-                    split = true;
-                    self.analysis.before_atomic_parts(at, state, cell, operation);
-                }
-            });
+        for (_, mask, locked) in locked.iter_mut().flatten() {
+            locked.touch(*mask, |cell, _| self.analysis.before_atomic_parts(at, state, cell, operation));
         }
         for (_, _, locked) in locked.iter_mut().flatten() {
             locked.forget_readers();
         }
-        if split {
-            for (word, mask, locked) in locked.iter_mut().flatten() {
-                locked.touch(*mask, |cell, covered| {
-                    let part = Part {
-                        kind,
-                        addr: first_of(*word, covered),
-                        size: covered.count_ones(),
-                        whole: false,
-                    };
-                    self.analysis.atomic(at, state, cell, part, operation, findings);
-                });
-            }
+        for (word, mask, locked) in locked.iter_mut().flatten() {
+            locked.touch(*mask, |cell, covered| {
+                let part =
+                    Part { kind, addr: first_of(*word, covered), size: covered.count_ones(), whole: false };
+                self.analysis.atomic(at, state, cell, part, operation, findings);
+            });
         }
     }
 }
 
 fn first_of(word: usize, covered: u8) -> Addr {
     Addr(word as u64 + u64::from(covered.trailing_zeros()))
-}
-
-impl<A: Shadowed> Watcher for Driver<A> {
-    fn attach(&self) -> *mut Thread {
-        let id = Registry::with(|registry| registry.add(None));
-        let Some((actor, position)) = self.new_actor(id, None) else {
-            never_came(id);
-            return std::ptr::null_mut();
-        };
-        let thread = Box::into_raw(self.new_thread(id, actor, position));
-        Registry::with(|registry| {
-            if let Some(entry) = registry.entry(id) {
-                entry.thread = thread;
-            }
-        });
-        tls::set_thread(thread);
-        // SAFETY: it was just made; only the calling thread knows it.
-        self.begin_epoch(unsafe { &*thread });
-        thread
-    }
-
-    #[inline]
-    fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
-        thread.accesses += 1;
-        if size == 0 || !layout::is_program(addr, size) {
-            return;
-        }
-        if self.watching.adversary.is_some() {
-            self.provoke_access(thread, kind, addr, size, pc);
-        }
-        let told_size = u32::try_from(size).unwrap_or(u32::MAX);
-        let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
-        let _order = self.in_order();
-        if let Some(recorder) = &self.recorder {
-            recorder.event(thread, op, pc, self.watching.exact_order);
-        }
-        if !A::WATCHES_MEMORY || thread.ignoring > 0 {
-            return;
-        }
-        // The size of a range varies from one time to the next; as part of the place it would make many of one.
-        let at = self.step(thread, op, pc, if size <= 16 { told_size } else { 0 });
-        let offset = addr % layout::WORD_BYTES;
-        if offset + size <= layout::WORD_BYTES {
-            let mask = (((1u32 << size) - 1) << offset) as u8;
-            self.access_word(thread, &at, kind, (addr - offset, mask), true);
-        } else {
-            words(addr, size).for_each(|word| self.access_word(thread, &at, kind, word, false));
-        }
-        self.after(thread);
-    }
-
-    fn atomic(
-        &self,
-        thread: &mut Thread,
-        addr: usize,
-        size: usize,
-        pc: usize,
-        perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
-    ) {
-        thread.accesses += 1;
-        let _order = self.in_order();
-        if !A::WATCHES_MEMORY && self.recorder.is_none() {
-            perform();
-            return;
-        }
-        // In the order of addresses, so that two threads never wait for each other.
-        let mut locked = [None, None];
-        for ((word, mask), place) in words(addr, size).zip(&mut locked) {
-            match Word::of(word).lock::<A>() {
-                Some(guard) => *place = Some((word, mask, guard)),
-                None => return,
-            }
-        }
-        let (kind, order) = perform();
-        let op = Op::Atomic { kind, order, size: size as u8, addr: Addr(addr as u64) };
-        self.record(thread, op, pc);
-        if A::WATCHES_MEMORY {
-            let at = self.step(thread, op, pc, size as u32);
-            self.atomic_parts(thread, &at, AtomicOperation { kind, order }, &mut locked);
-        }
-        drop(locked);
-        if order.releases() && kind != AtomicKind::Load {
-            self.next_epoch(thread);
-        }
-        self.after(thread);
-    }
-
-    fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize) {
-        let _order = self.in_order();
-        self.record(thread, Op::Fence { order }, pc);
-        let at = self.step(thread, Op::Fence { order }, pc, 0);
-        let (mine, findings) = Self::parts(thread);
-        self.analysis.fence(&at, mine, order, findings);
-        if order.releases() {
-            self.next_epoch(thread);
-        }
-        self.after(thread);
-    }
-
-    fn lock_awaited(&self, thread: &mut Thread, pc: usize) {
-        let Some(adversary) = &self.watching.adversary else { return };
-        if thread.regions.is_empty() || !adversary.minds(AccessKind::Read) {
-            return;
-        }
-        let op = Op::Acquire { lock: LockId::NONE, mode: LockMode::Exclusive };
-        let at = self.step(thread, op, pc, 0);
-        if self.analysis.would_break_waiting(&at, Self::state(thread)) {
-            adversary.pause(thread.id, at.moment.site.0);
-        }
-    }
-
-    fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize) {
-        if self.watching.critical_sections && thread.locks_held == 0 {
-            self.region_begin(thread, crate::regions::critical_section(pc), pc, false);
-        }
-        thread.locks_held += 1;
-        let _order = self.in_order();
-        self.on_object(lock, |objects| {
-            let (id, state, new) = objects.lock();
-            if new {
-                telling::new_lock(id, lock);
-            }
-            if state.conflicting_holder(thread.id, mode).is_some() {
-                // Code that is not watched has released it.
-                state.take_holders();
-            }
-            let op = Op::Acquire { lock: id, mode };
-            self.record(thread, op, pc);
-            if state.acquire(thread.id, mode) {
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.acquire(&at, mine, &mut state.sync, mode, findings);
-            }
-        });
-        self.after(thread);
-    }
-
-    fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize) {
-        let order = self.in_order();
-        let released = self.on_object(lock, |objects| {
-            let (id, state) = objects.known_lock()?;
-            let mode = state.mode_of(thread.id)?;
-            let op = Op::Release { lock: id, mode };
-            self.record(thread, op, pc);
-            if state.release(thread.id, mode) == Some(true) {
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.release(&at, mine, &mut state.sync, mode, findings);
-                self.next_epoch(thread);
-            }
-            Some(())
-        });
-        drop(order);
-        if released.flatten().is_some() {
-            thread.locks_held = thread.locks_held.saturating_sub(1);
-            if self.watching.critical_sections && thread.locks_held == 0 {
-                self.region_end(thread, pc);
-            }
-        }
-        self.after(thread);
-    }
-
-    fn object_forgotten(&self, object: usize) {
-        self.on_object(object, |objects| *objects = objects::Objects::default());
-    }
-
-    fn condition_waited(&self, thread: &mut Thread, condition: usize, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(condition, |objects| {
-            let (id, sync) = objects.condition();
-            let op = Op::Wait { condition: id };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.receive(&at, mine, sync, findings);
-        });
-        self.after(thread);
-    }
-
-    fn condition_notified(&self, thread: &mut Thread, condition: usize, all: bool, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(condition, |objects| {
-            let (id, sync) = objects.condition();
-            let op = Op::Notify { condition: id, all };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.signal(&at, mine, sync, findings);
-            self.next_epoch(thread);
-        });
-        self.after(thread);
-    }
-
-    fn barrier_arrived(&self, thread: &mut Thread, barrier: usize, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(barrier, |objects| {
-            let (id, state) = objects.barrier();
-            let op = Op::BarrierArrive { barrier: id };
-            if let Some(sync) = state.arrive(thread.id) {
-                self.record(thread, op, pc);
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.signal(&at, mine, sync, findings);
-                self.next_epoch(thread);
-            }
-        });
-        self.after(thread);
-    }
-
-    fn barrier_left(&self, thread: &mut Thread, barrier: usize, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(barrier, |objects| {
-            let (id, state) = objects.barrier();
-            let op = Op::BarrierLeave { barrier: id };
-            if let Some(sync) = state.leave(thread.id) {
-                self.record(thread, op, pc);
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.receive(&at, mine, sync, findings);
-                state.drop_finished();
-            }
-        });
-        self.after(thread);
-    }
-
-    fn happens_before(&self, thread: &mut Thread, token: usize, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(token_address(token), |objects| {
-            let op = Op::HappensBefore { token: token as u64 };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.signal(&at, mine, objects.token(), findings);
-            self.next_epoch(thread);
-        });
-        self.after(thread);
-    }
-
-    fn happens_after(&self, thread: &mut Thread, token: usize, pc: usize) {
-        let _order = self.in_order();
-        self.on_object(token_address(token), |objects| {
-            let op = Op::HappensAfter { token: token as u64 };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.receive(&at, mine, objects.token(), findings);
-        });
-        self.after(thread);
-    }
-
-    fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId> {
-        let place: PlaceNumber = thread.place(pc, 0);
-        let parent = thread.id;
-        let id = Registry::with(|registry| registry.add(Some((parent, place))));
-        let Some((actor, position)) = self.new_actor(id, Some(thread)) else {
-            never_came(id);
-            return None;
-        };
-        let child = Box::into_raw(self.new_thread(id, actor, position));
-        // SAFETY: it was just made; nobody else knows it.
-        let child_thread = unsafe { &mut *child };
-        let order = self.in_order();
-        self.record(thread, Op::Fork { child: id }, pc);
-        let at = self.step(thread, Op::Fork { child: actor }, pc, 0);
-        let (mine, findings) = Self::parts(thread);
-        self.analysis.fork(&at, mine, Self::parts(child_thread).0, findings);
-        child_thread.position =
-            child_thread.position.max(if A::COUNTS_ACCESSES { at.moment.position } else { 0 });
-        drop(order);
-        self.next_epoch(thread);
-        Registry::with(|registry| {
-            if let Some(entry) = registry.entry(id) {
-                entry.thread = child;
-            }
-        });
-        self.after(thread);
-        Some(id)
-    }
-
-    fn started(&self, thread: *mut Thread, stack: (usize, usize)) {
-        // SAFETY: the thread was prepared by the one that created it, and belongs to the calling thread from now on.
-        let started = unsafe { &mut *thread };
-        // What an earlier thread left on this stack is void.
-        self.forgotten(Some(started), stack.0, stack.1);
-        tls::set_thread(thread);
-        self.begin_epoch(started);
-    }
-
-    fn ended(&self, thread: &mut Thread) {
-        let _order = self.in_order();
-        self.record(thread, Op::ThreadEnd, 0);
-        if let (Some(recorder), Some(writer)) = (&self.recorder, thread.writer.take()) {
-            recorder.end_thread(&writer);
-        }
-        telling::final_counts(thread);
-        tls::set_epoch(0, 0);
-        if A::COMPACT {
-            self.actors.end(thread.actor, thread.position, A::LAST_POSITION);
-        }
-        thread.shrink();
-        Registry::with(|registry| {
-            if let Some(entry) = registry.entry(thread.id) {
-                entry.ended = true;
-            }
-        });
-    }
-
-    fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize) {
-        let taken = Registry::with(|registry| {
-            let entry = registry.entry(child)?;
-            if !entry.ended || entry.joined {
-                return None;
-            }
-            entry.joined = true;
-            Some(std::mem::replace(&mut entry.thread, std::ptr::null_mut()))
-        });
-        let Some(ended) = taken.filter(|ended| !ended.is_null()) else { return };
-        // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
-        let mut ended = unsafe { Box::from_raw(ended) };
-        let _order = self.in_order();
-        self.record(thread, Op::Join { child }, pc);
-        let at = self.step(thread, Op::Join { child: ended.actor }, pc, 0);
-        if A::COMPACT {
-            // Known up to its last time only: its actor may go on as another thread.
-            let moment = Moment {
-                position: ended.position,
-                thread: ended.actor,
-                site: SiteId(0),
-                stack: StackId::NONE,
-            };
-            let mut end = A::Sync::default();
-            let last = RawStep { moment, op: Op::ThreadEnd };
-            self.analysis.signal(&last, Self::parts(&mut ended).0, &mut end, &mut thread.findings);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.receive(&at, mine, &mut end, findings);
-        } else {
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.join(&at, mine, Self::parts(&mut ended).0, findings);
-        }
-        Self::drop_state(&mut ended);
-        self.after(thread);
-    }
-
-    fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
-        if A::WATCHES_MEMORY {
-            blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
-        }
-        if self.recorder.is_some() {
-            for (addr, size) in told_ranges(addr, size) {
-                self.record(thread, Op::Alloc { size, addr }, pc);
-            }
-        }
-    }
-
-    fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize) {
-        if A::WATCHES_MEMORY {
-            blocks::freed(addr);
-        }
-        shadow::forget::<A>(addr, size);
-        if let (Some(_), Some(thread)) = (&self.recorder, thread) {
-            let _order = self.in_order();
-            for (addr, size) in told_ranges(addr, size) {
-                self.record(thread, Op::Free { size, addr }, 0);
-            }
-        }
-    }
-
-    fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool) {
-        let _order = self.in_order();
-        thread.regions.push(marked);
-        if marked {
-            self.record(thread, Op::Begin { region }, pc);
-        }
-        let at = self.step(thread, Op::Begin { region }, pc, 0);
-        let (mine, findings) = Self::parts(thread);
-        self.analysis.begin(&at, mine, region, findings);
-        self.after(thread);
-    }
-
-    fn region_end(&self, thread: &mut Thread, pc: usize) {
-        let Some(marked) = thread.regions.pop() else { return };
-        let _order = self.in_order();
-        if marked {
-            self.record(thread, Op::End, pc);
-        }
-        let at = self.step(thread, Op::End, pc, 0);
-        let (mine, findings) = Self::parts(thread);
-        self.analysis.end(&at, mine, findings);
-        self.after(thread);
-    }
-
-    fn function_entered(&self, thread: &mut Thread, function: usize, call: usize) {
-        if let Some(recorder) = &self.recorder {
-            recorder.call(thread, function, call);
-        }
-    }
-
-    fn function_left(&self, thread: &mut Thread) {
-        if let Some(recorder) = &self.recorder {
-            recorder.event(thread, Op::Return, 0, false);
-        }
-    }
-
-    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]) {
-        // The analyses of threads know no groups; those of tasks find them in the trace.
-        static GROUPS: AtomicU32 = AtomicU32::new(0);
-        let group = GroupId(GROUPS.fetch_add(1, Ordering::Relaxed));
-        for (addr, size) in members {
-            let size = u16::try_from(*size).unwrap_or(u16::MAX);
-            self.record(thread, Op::Group { size, group, addr: Addr(*addr as u64) }, 0);
-        }
-    }
-
-    fn finish(&self, thread: Option<&mut Thread>) {
-        let moment = thread.as_ref().map_or_else(Moment::default, |thread| Moment {
-            position: thread.position,
-            thread: thread.actor,
-            site: SiteId(0),
-            stack: StackId::NONE,
-        });
-        if let Some(thread) = thread {
-            self.analysis.end_of_run(moment, &mut thread.findings);
-            self.after(thread);
-        }
-        self.flush();
-        if let Some(recorder) = &self.recorder {
-            recorder.finish();
-        }
-    }
-
-    fn flush(&self) {
-        if let Some(recorder) = &self.recorder {
-            for entry in live_threads() {
-                // SAFETY: a thread that has not ended is not given back; what it records with is behind a lock. (That it
-                // gives up recording just now is possible only if writing has failed.)
-                let writer = unsafe { entry.thread.as_ref() }.and_then(|thread| thread.writer.as_ref());
-                if let Some(writer) = writer {
-                    recorder.end_thread(writer);
-                }
-            }
-        }
-    }
-
-    fn thread_of(&self, actor: ThreadId, time: u64) -> ThreadId {
-        if A::COMPACT { self.actors.thread(actor, time) } else { actor }
-    }
-
-    fn confused_threads(&self) -> u64 {
-        self.actors.confused()
-    }
-
-    fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_ref()
-    }
 }
 
 /// There is no room for a thread: it is not watched.
