@@ -350,7 +350,7 @@ impl Registry {
         Some(look(&mut *REGISTRY.try_lock()?))
     }
 
-    /// The next number; the thread itself follows with [`Registry::set`].
+    /// The next number; the thread itself is put into its entry when it is made.
     pub(crate) fn add(&mut self, parent: Option<(ThreadId, PlaceNumber)>) -> ThreadId {
         let thread = std::ptr::null_mut();
         self.0.push(Entry { thread, parent, name: None, ended: false, joined: false });

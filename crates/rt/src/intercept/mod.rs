@@ -1,7 +1,7 @@
 //! Functions of the C library that order threads or hand out memory, defined again in front of the library's own.
 //!
 //! Each calls the original ([`crate::real`]) and tells [`crate::watch`] what it did. In the runtime that is linked into
-//! programs (feature `interpose`) they have the names of the originals. The functions of [`plain`] are called by compiled
+//! programs (feature `interpose`) they have the names of the originals. The functions of `plain` are called by compiled
 //! code of the runtime itself: their interceptors are named `__keirin_intercept_memcpy` and so on, and get their names when
 //! the runtime is packaged, after its own references were renamed to `__keirin_plain_memcpy`.
 //!

@@ -69,8 +69,6 @@ impl<D: Dated> PerThread<D> {
     pub(super) fn insert(&mut self, new: D, superseded: impl Fn(Epoch) -> bool) {
         let place = |list: &[D]| list.binary_search_by_key(&new.epoch().thread(), |old| old.epoch().thread());
         match place(&self.0) {
-            // One at the same time need not be put there again: memory that is not written can be shared by processors.
-            Ok(index) if self.0[index].epoch() == new.epoch() => {}
             Ok(index) => self.0[index] = new,
             Err(_) => {
                 self.0.retain(|old| !superseded(old.epoch()));
