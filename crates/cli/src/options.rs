@@ -163,7 +163,7 @@ options! {
     "adversarial-pause" adversarial_pause: Option<u64> = "", "MS", [Run],
         "How long such a thread waits at most, in milliseconds";
     "memory-cap" memory_cap: Option<Size> = "", "SIZE", [Run Record],
-        "How much memory the runtime may take inside of the program, as 500M or 4G; beyond it, it forgets and says so";
+        "How much shadow memory the runtime may take inside of the program, as 500M or 4G; memory that the program touches later is not looked at, and that is told";
     "library-locks" library_locks: bool = "", "", [Run Record],
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
     "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats],

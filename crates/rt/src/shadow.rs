@@ -7,12 +7,13 @@
 //! |---|---|
 //! | 0 | lower half: the cell's first 60 bits; above them the bytes of the half that the cell is about |
 //! | 1 | lower half: the cell's second 60 bits; above them three bits: the word is locked; it has a record; it has a table of bytes |
-//! | 2, 3 | upper half, in the same way (the two bits are unused) |
+//! | 2, 3 | upper half, in the same way (the three bits are unused) |
 //!
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
 //! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
 //! table with the two numbers of each byte. In both cases the other numbers tell who has read in which epoch since the last
-//! change: the epoch where a cell has it, and in the lowest bits which bytes. An analysis with large cells has records only. When all of a record fits again, it is given back.
+//! change: the epoch where a cell has it, and in the lowest bits which bytes. An analysis with large cells has records only.
+//! When all of a record fits again, it is given back.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset

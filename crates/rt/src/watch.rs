@@ -501,9 +501,6 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
     });
 }
 
-/// The process is about to fork. Must be followed by [`forked`] in the parent and in the child.
-pub fn before_fork() {}
-
 /// After a fork, in the parent or in the child.
 pub fn forked(in_child: bool) {
     if in_child && is_on() {

@@ -11,7 +11,6 @@ fn fork_by(call: impl FnOnce() -> pid_t) -> pid_t {
     if !watch::is_on() {
         return call();
     }
-    watch::before_fork();
     THREADS.lock();
     let result = call();
     let errno = real::errno();
