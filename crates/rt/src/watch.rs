@@ -13,10 +13,10 @@ use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is
 use crate::watcher::Watcher;
 use crate::{modules, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
-use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, ThreadId};
+use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
 use keirin_core::handover::End;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// A thread that was announced by the one that creates it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -407,6 +407,18 @@ pub fn forgotten(addr: usize, size: usize) {
     if let Some(watcher) = watcher() {
         guarded(|| watcher.forgotten(inside.as_deref_mut(), addr, size));
     }
+}
+
+/// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
+pub fn new_task() -> TaskId {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
+}
+
+/// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the
+/// task that the calling thread runs.
+pub fn structure(op: Op, pc: usize) {
+    with(|watcher, thread| watcher.structure(thread, op, pc));
 }
 
 /// An atomic region begins; regions nest. The label lives as long as the program.

@@ -2,7 +2,7 @@
 
 use crate::record::Recorder;
 use crate::thread::Thread;
-use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, RegionId, ThreadId};
+use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
 
 /// What `watch` passes on; one for each kind of run.
 pub(crate) trait Watcher: Sync {
@@ -39,6 +39,9 @@ pub(crate) trait Watcher: Sync {
     fn region_end(&self, thread: &mut Thread, pc: usize);
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
     fn function_left(&self, thread: &mut Thread);
+    /// Tasks: `op` is one of `Spawn`, `TaskBegin`, `TaskSuspend`, `TaskEnd`, `TaskWait`, `TaskJoin`, `TaskOrder`, `FinishBegin`
+    /// and `FinishEnd`.
+    fn structure(&self, thread: &mut Thread, op: Op, pc: usize);
     fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
     /// Writes what was recorded so far.
     fn flush(&self);

@@ -378,6 +378,11 @@ impl<A: Shadowed> Watcher for Driver<A> {
         }
     }
 
+    fn structure(&self, thread: &mut Thread, op: Op, pc: usize) {
+        let _order = self.in_order();
+        self.record(thread, op, pc);
+    }
+
     fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]) {
         // The analyses of threads know no groups; those of tasks find them in the trace.
         static GROUPS: AtomicU32 = AtomicU32::new(0);
