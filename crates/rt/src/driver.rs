@@ -305,6 +305,13 @@ impl<A: Shadowed> Driver<A> {
             let mask = (((1u32 << size) - 1) << offset) as u8;
             let Some(mut locked) = Word::of(addr).lock::<A>() else { return };
             let (kind, order) = perform();
+            if self.atomic_shortcut(thread, AtomicOperation { kind, order }, size, mask, pc, &mut locked) {
+                drop(locked);
+                if order.releases() && kind != AtomicKind::Load {
+                    self.next_epoch(thread);
+                }
+                return;
+            }
             if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
                 self.atomic_word(thread, &at, AtomicOperation { kind, order }, mask, &mut locked);
             }
@@ -328,6 +335,29 @@ impl<A: Shadowed> Driver<A> {
             self.next_epoch(thread);
         }
         self.after(thread);
+    }
+
+    /// The commonest atomic operations, without asking the analysis in full. False: it must be asked.
+    #[inline(always)]
+    fn atomic_shortcut(
+        &self,
+        thread: &mut Thread,
+        operation: AtomicOperation,
+        size: usize,
+        mask: u8,
+        pc: usize,
+        locked: &mut Locked<'_, A>,
+    ) -> bool {
+        if !A::COMPACT || self.recorder.is_some() {
+            return false;
+        }
+        let Some(cell) = locked.cell(mask) else { return false };
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let again = A::atomic_again(Self::parts(thread).0, new, cell, operation);
+        if again {
+            locked.forget_readers();
+        }
+        again
     }
 
     /// The step of an atomic operation, if the analysis wants to hear of it; it is recorded.

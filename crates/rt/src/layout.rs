@@ -14,7 +14,7 @@
 
 /// The bits of an address that count.
 const ADDRESS_BITS: u32 = 44;
-const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
+pub(crate) const ADDRESS_MASK: usize = (1 << ADDRESS_BITS) - 1;
 
 /// Bytes of program memory that one [`crate::shadow::Word`] stands for.
 pub(crate) const WORD_BYTES: usize = 8;

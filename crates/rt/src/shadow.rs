@@ -32,16 +32,15 @@ use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::spin::pause;
 use cells::{
-    ByteTable, bytes_of_cells, bytes_of_numbers, forget_cells, pack_bytes, pack_cells, touch_cells,
-    unpack_bytes, unpack_cells,
+    ByteTable, Cells, bytes_of_cells, bytes_of_numbers, pack_bytes, pack_cells, unpack_bytes, unpack_cells,
 };
-use keirin_core::analysis::Online;
 use keirin_core::analysis::any::Any;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::analysis::global::Shared;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::reach::Reach;
+use keirin_core::analysis::{AtomicOperation, Online};
 use keirin_core::clock::Epoch;
 use keirin_core::event::{AccessKind, ThreadId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,6 +50,15 @@ const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
+
+/// The numbers of a word that tell who has read, if the cells are elsewhere.
+const NOTES: [usize; 3] = [0, 2, 3];
+
+/// Which of them is the usual one of an actor.
+#[inline]
+pub(crate) fn place_of_note(actor: ThreadId) -> usize {
+    NOTES[actor.index() % NOTES.len()]
+}
 
 /// An analysis whose cells are kept in shadow memory.
 pub(crate) trait Shadowed: Online + 'static {
@@ -74,6 +82,25 @@ pub(crate) trait Shadowed: Online + 'static {
     fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
         let _ = (thread, new, kind, numbers);
         None
+    }
+
+    /// A read of a cell that does not fit, by a thread that has read it before, if what becomes of it is simple.
+    #[inline(always)]
+    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
+        let _ = (thread, new, cell);
+        false
+    }
+
+    /// An atomic operation on such a cell, likewise. If it is false the analysis must be told.
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Self::Thread,
+        new: u64,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) -> bool {
+        let _ = (thread, new, cell, operation);
+        false
     }
 
     /// The cell as two numbers, if it fits.
@@ -110,6 +137,21 @@ impl Shadowed for FastTrack<Compact> {
         Some(after.map(Compact::bits))
     }
 
+    #[inline(always)]
+    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
+        Self::read_again(thread, Compact::from_bits(new), cell)
+    }
+
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Self::Thread,
+        new: u64,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) -> bool {
+        Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
+    }
+
     #[inline]
     fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
         cell.plain()
@@ -128,15 +170,14 @@ pub(crate) struct Word([AtomicU64; 4]);
 
 /// What does not fit into a word.
 pub(crate) struct Record<A: Shadowed> {
-    /// Cells with the bytes that they cover; no two have a byte in common.
-    cells: Vec<(u8, A::Cell)>,
+    cells: Cells<A::Cell>,
     /// Locks and the like that lie at this address.
     pub(crate) objects: Objects<A>,
 }
 
 impl<A: Shadowed> Default for Record<A> {
     fn default() -> Self {
-        Self { cells: Vec::new(), objects: Objects::default() }
+        Self { cells: Cells::default(), objects: Objects::default() }
     }
 }
 
@@ -184,7 +225,7 @@ impl Word {
     ) -> bool {
         let head = self.0[1].load(Ordering::Relaxed);
         if head & (LOCKED | RECORD | BYTES) != 0 {
-            return head & BYTES != 0 && self.shortcut_bytes::<A>(thread, new, kind, mask);
+            return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
         }
         // Asked before anything is written: a page that is written to is there.
         if (head == 0 && self.is_refused())
@@ -212,9 +253,24 @@ impl Word {
 }
 
 impl Word {
-    /// The same for a word with a table of bytes.
-    fn shortcut_bytes<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
-        self.lock::<A>().is_some_and(|mut locked| locked.shortcut_by_bytes(thread, new, kind, mask))
+    /// The same for a word whose cells are elsewhere.
+    fn shortcut_elsewhere<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let Some(mut locked) = self.lock::<A>() else { return false };
+        if !locked.has_record() {
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
+        }
+        let again = kind == AccessKind::Read
+            && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
+        if again {
+            locked.note_reader(new >> Compact::SITE_BITS << Compact::SITE_BITS, mask);
+        }
+        again
     }
 }
 
@@ -401,11 +457,17 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// The cells of a word without a record.
-    fn cells(&mut self) -> Vec<(u8, A::Cell)> {
+    fn cells(&mut self) -> Cells<A::Cell> {
         match self.bytes() {
             Some(table) => unpack_bytes::<A>(table),
             None => unpack_cells::<A>(self.numbers()),
         }
+    }
+
+    /// The cell of these bytes and no others, if it is in a record.
+    #[inline(always)]
+    pub(crate) fn cell(&mut self, mask: u8) -> Option<&mut A::Cell> {
+        self.record()?.cells.of(mask)
     }
 
     /// True if there is a record.
@@ -429,25 +491,30 @@ impl<A: Shadowed> Locked<'_, A> {
     /// they are read again. Who finds no room takes that of another.
     #[inline]
     pub(crate) fn note_reader(&mut self, epoch: u64, mask: u8) {
-        const READERS: [usize; 3] = [0, 2, 3];
         if !A::COMPACT || self.head & (RECORD | BYTES) == 0 {
             return;
         }
         let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
-        let numbers = READERS.map(|index| self.word.0[index].load(Ordering::Relaxed));
-        let mine = numbers.iter().position(|number| *number != 0 && actor(*number) == actor(epoch));
-        let free = || numbers.iter().position(|number| *number == 0);
-        let place = mine.or_else(free).unwrap_or(actor(epoch) as usize % READERS.len());
-        let same = numbers[place] >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
-        let before = if same { numbers[place] & 0xff } else { 0 };
-        self.word.0[READERS[place]].store(epoch | before | u64::from(mask), Ordering::Relaxed);
+        let number = |place: usize| self.word.0[place].load(Ordering::Relaxed);
+        let is_mine = |place: usize| number(place) != 0 && actor(number(place)) == actor(epoch);
+        let usual = place_of_note(ThreadId(actor(epoch) as u32));
+        let find = |is: &dyn Fn(usize) -> bool| NOTES.iter().copied().find(|place| is(*place));
+        let place = if is_mine(usual) {
+            usual
+        } else {
+            let free = |place| number(place) == 0;
+            find(&is_mine).or((free(usual)).then_some(usual)).or_else(|| find(&free)).unwrap_or(usual)
+        };
+        let same = number(place) >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
+        let before = if same { number(place) & 0xff } else { 0 };
+        self.word.0[place].store(epoch | before | u64::from(mask), Ordering::Relaxed);
     }
 
     /// The memory was changed: who reads it must tell.
     #[inline]
     pub(crate) fn forget_readers(&mut self) {
         if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
-            for index in [0, 2, 3] {
+            for index in NOTES {
                 let number = &self.word.0[index];
                 if number.load(Ordering::Relaxed) != 0 {
                     number.store(0, Ordering::Relaxed);
@@ -490,7 +557,7 @@ impl<A: Shadowed> Locked<'_, A> {
                         let first = first | 0xf << SHAPE_SHIFT;
                         self.set_numbers([first, second, first, second]);
                     }
-                    None => self.put_cells(vec![(mask, cell)]),
+                    None => self.put_cells([(mask, cell)].into_iter().collect()),
                 };
             }
             let fits = |half: usize| {
@@ -535,27 +602,28 @@ impl<A: Shadowed> Locked<'_, A> {
         if too_large.is_empty() {
             self.set_numbers(numbers);
         } else {
-            too_large.extend(unpack_cells::<A>(numbers));
-            self.put_cells(too_large);
+            let mut cells: Cells<A::Cell> = too_large.into_iter().collect();
+            cells.extend(unpack_cells::<A>(numbers));
+            self.put_cells(cells);
         }
     }
 
     #[cold]
-    fn put_cells(&mut self, cells: Vec<(u8, A::Cell)>) {
+    fn put_cells(&mut self, cells: Cells<A::Cell>) {
         self.put_record(Box::new(Record { cells, objects: Objects::default() }));
     }
 
     #[inline(never)]
     fn touch_record(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
         let record = self.make_record();
-        if let Some((_, cell)) = record.cells.iter_mut().find(|(bytes, _)| *bytes == mask) {
+        if let Some(cell) = record.cells.of(mask) {
             // Atomic variables, and what several threads read.
             visit(cell, mask);
             if A::pack(cell).is_none() {
                 return;
             }
         } else {
-            touch_cells(&mut record.cells, mask, visit);
+            record.cells.touch(mask, visit);
         }
         self.settle();
     }
@@ -563,8 +631,9 @@ impl<A: Shadowed> Locked<'_, A> {
     /// True if one of the cells of some bytes is such a one. Nothing is changed.
     pub(crate) fn any(&mut self, mask: u8, mut is: impl FnMut(&A::Cell, u8) -> bool) -> bool {
         let unpacked;
-        let cells: &[(u8, A::Cell)] = if self.has_record() {
-            self.record().map_or(&[], |record| &record.cells)
+        let cells = if self.has_record() {
+            let Some(record) = self.record() else { return false };
+            &record.cells
         } else {
             unpacked = self.cells();
             &unpacked
@@ -588,7 +657,7 @@ impl<A: Shadowed> Locked<'_, A> {
         // Who reads these bytes again must tell it, whatever was noted.
         self.forget_readers();
         let record = self.make_record();
-        forget_cells(&mut record.cells, mask);
+        record.cells.forget(mask);
         if mask & 1 != 0 {
             record.objects = Objects::default();
         }

@@ -227,13 +227,17 @@ impl Names {
     fn translate(&mut self, finding: &mut RawFinding, watcher: &dyn Watcher) {
         for step in &mut finding.steps {
             let place = places::place(step.moment.site.0);
-            if let (Op::Access { size, addr, .. }, Some(place)) = (&mut step.op, place)
-                && *size == 0
-                && place.size != 0
-            {
-                // The place knows how much it accesses, and the compiler aligns it.
-                *size = place.size;
-                addr.0 &= !(u64::from(place.size.next_power_of_two()) - 1);
+            // The place knows how much it accesses, and the compiler aligns it.
+            match (&mut step.op, place.map_or(0, |place| place.size)) {
+                (Op::Access { size: size @ 0, addr, .. }, known) if known != 0 => {
+                    *size = known;
+                    addr.0 &= !(u64::from(known.next_power_of_two()) - 1);
+                }
+                (Op::Atomic { size: size @ 0, addr, .. }, known @ 1..=16) => {
+                    *size = known as u8;
+                    addr.0 &= !(u64::from(known) - 1);
+                }
+                _ => {}
             }
             match step.op {
                 Op::Access { addr, .. } | Op::Atomic { addr, .. } => self.memory(addr.0 as usize),

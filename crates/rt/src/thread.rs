@@ -232,6 +232,7 @@ impl Thread {
     pub(crate) fn begin_epoch(&self) {
         let epoch = self.epoch_bits();
         tls::set_epoch(epoch | 0xf << 60, epoch);
+        tls::set_note(crate::shadow::place_of_note(self.actor) * 8);
     }
 }
 

@@ -25,6 +25,9 @@ const THREAD: usize = 0;
 pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
+/// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
+pub(crate) const NOTE: usize = 24;
+
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
     let value: usize;
@@ -72,4 +75,10 @@ pub(crate) fn set_thread(thread: *mut Thread) {
 pub(crate) fn set_epoch(wrote: u64, read: u64) {
     set::<WROTE>(wrote as usize);
     set::<READ>(read as usize);
+}
+
+/// Tells the hooks where this thread is noted as a reader.
+#[inline]
+pub(crate) fn set_note(offset: usize) {
+    set::<NOTE>(offset);
 }

@@ -18,20 +18,22 @@
 //!
 //! The return address is the place; it is taken only if there is something to tell.
 
-use crate::layout::SHADOW;
-use crate::tls::{READ, WROTE};
+use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
+use crate::tls::{NOTE, READ, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
 /// Bits of a number in the shadow that tell the place: see `keirin_core::analysis::fasttrack::Compact`.
 const PLACE_BITS: u32 = keirin_core::analysis::fasttrack::Compact::SITE_BITS;
-const _: () = assert!(PLACE_BITS == 22 && SHADOW.base == 0x1000_0000_0000);
+/// The bits of an address that say which half word it is in.
+const HALF_MASK: usize = ADDRESS_MASK & !3;
+const _: () = assert!(PLACE_BITS == 22 && SHADOW_SHIFT == 2);
 // Places begin above the bits that tell which bytes a thread has read.
 const _: () = assert!(crate::places::FIRST > 255);
 
-/// Puts the address of the shadow into `rcx + r8` and the thread's write pattern into `rdx`, `rax` pointing at the thread's
-/// words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address that must be
-/// zero.
+/// Puts the address of the shadow of the half word into `rcx` and the thread's write pattern into `rdx`, `rax` pointing at
+/// the thread's words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address
+/// that must be zero.
 macro_rules! prepare {
     ($unaligned:literal) => {
         concat!(
@@ -43,10 +45,10 @@ macro_rules! prepare {
             $unaligned,
             "\n",
             "jnz 2f\n",
-            "mov rcx, rdi\n",
-            "shl rcx, 20\n",
-            "shr rcx, 18\n",
+            "movabs rcx, {half}\n",
             "movabs r8, {base}\n",
+            "and rcx, rdi\n",
+            "lea rcx, [r8 + rcx * 4]\n",
         )
     };
 }
@@ -68,6 +70,7 @@ macro_rules! hook {
                 "jmp {slow}",
                 wrote = const WROTE,
                 base = const SHADOW.base,
+                half = const HALF_MASK,
                 $($constant = const $value,)*
                 slow = sym $slow,
             )
@@ -75,14 +78,13 @@ macro_rules! hook {
     };
 }
 
-/// A write within one half word: `$round` rounds the shadow address down to the half.
+/// A write within one half word.
 macro_rules! check_write {
-    ($unaligned:literal, $round:literal) => {
+    ($unaligned:literal) => {
         concat!(
             prepare!($unaligned),
-            $round,
-            "xor rdx, qword ptr [rcx + r8]\n",
-            "mov r9, qword ptr [rcx + r8 + 8]\n",
+            "xor rdx, qword ptr [rcx]\n",
+            "mov r9, qword ptr [rcx + 8]\n",
             "or rdx, r9\n",
             "shr rdx, 22\n",
             "jnz 2f\n",
@@ -96,13 +98,13 @@ macro_rules! check_write_8 {
     () => {
         concat!(
             prepare!("3"),
-            "mov r9, qword ptr [rcx + r8]\n",
-            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r9, qword ptr [rcx]\n",
+            "mov r10, qword ptr [rcx + 16]\n",
             "xor r9, rdx\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
-            "or r9, qword ptr [rcx + r8 + 8]\n",
-            "or r9, qword ptr [rcx + r8 + 24]\n",
+            "or r9, qword ptr [rcx + 8]\n",
+            "or r9, qword ptr [rcx + 24]\n",
             "shr r9, 22\n",
             "jnz 2f\n",
             "ret\n",
@@ -115,20 +117,20 @@ macro_rules! check_write_16 {
     () => {
         concat!(
             prepare!("3"),
-            "mov r9, qword ptr [rcx + r8]\n",
-            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r9, qword ptr [rcx]\n",
+            "mov r10, qword ptr [rcx + 16]\n",
             "xor r9, rdx\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
-            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "mov r10, qword ptr [rcx + 32]\n",
             "xor r10, rdx\n",
-            "xor rdx, qword ptr [rcx + r8 + 48]\n",
+            "xor rdx, qword ptr [rcx + 48]\n",
             "or r9, r10\n",
             "or r9, rdx\n",
-            "or r9, qword ptr [rcx + r8 + 8]\n",
-            "or r9, qword ptr [rcx + r8 + 24]\n",
-            "or r9, qword ptr [rcx + r8 + 40]\n",
-            "or r9, qword ptr [rcx + r8 + 56]\n",
+            "or r9, qword ptr [rcx + 8]\n",
+            "or r9, qword ptr [rcx + 24]\n",
+            "or r9, qword ptr [rcx + 40]\n",
+            "or r9, qword ptr [rcx + 56]\n",
             "shr r9, 22\n",
             "jnz 2f\n",
             "ret\n",
@@ -136,58 +138,105 @@ macro_rules! check_write_16 {
     };
 }
 
-/// Goes to `$found` if the thread, whose epoch is in `rdx`, is noted as a reader of the bytes whose mask is in `rsi`, in the
-/// shadow of a word at `rcx`. The mask with all higher bits is in `r11`.
-macro_rules! find_reader {
-    ($found:literal: $($at:literal)+) => {
+/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not in the word. Leaves the head in `r11`.
+macro_rules! look_elsewhere {
+    ($head:literal, $elsewhere:literal) => {
         concat!(
-            $(
-                "mov r9, qword ptr [rcx + r8 + ",
-                $at,
-                "]\n",
-                "xor r9, rdx\n",
-                "and r9, r11\n",
-                "cmp r9, rsi\n",
-                "je ",
-                $found,
-                "\n",
-            )+
+            "mov r11, qword ptr [rcx + ",
+            $head,
+            "]\n",
+            "mov rsi, r11\n",
+            "shr rsi, 61\n",
+            "jnz ",
+            $elsewhere,
+            "\n",
+        )
+    };
+}
+
+/// Goes to `$found` if the thread is noted as a reader of all bytes in the shadow of a word, `$at` bytes after `rcx`: first
+/// where its note is put if there is room.
+macro_rules! find_reader {
+    ($found:literal, $at:literal) => {
+        concat!(
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r10, qword ptr fs:[rax + {note}]\n",
+            "mov r9, qword ptr [rcx + r10 + ",
+            $at,
+            "]\n",
+            "xor r9, rdx\n",
+            "cmp r9, 255\n",
+            "je ",
+            $found,
+            "\n",
+            find_reader!(@other $found, $at, "0"),
+            find_reader!(@other $found, $at, "16"),
+            find_reader!(@other $found, $at, "24"),
+        )
+    };
+    (@other $found:literal, $at:literal, $slot:literal) => {
+        concat!(
+            "mov r9, qword ptr [rcx + ",
+            $at,
+            " + ",
+            $slot,
+            "]\n",
+            "xor r9, rdx\n",
+            "cmp r9, 255\n",
+            "je ",
+            $found,
+            "\n",
         )
     };
 }
 
 /// The same for a part of a word: `$mask` is the mask of the bytes if they were the first ones.
 macro_rules! find_part_reader {
-    ($mask:literal, $found:literal: $($at:literal)+) => {
+    ($mask:literal, $found:literal) => {
         concat!(
             "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r10, rcx\n",
+            "mov r10, qword ptr fs:[rax + {note}]\n",
+            "mov r8, rcx\n",
+            "and r8, -32\n",
             "mov ecx, edi\n",
             "and ecx, 7\n",
             "mov esi, ",
             $mask,
             "\n",
             "shl esi, cl\n",
-            "mov rcx, r10\n",
-            "and rcx, -32\n",
             "mov r11, -256\n",
             "or r11, rsi\n",
-            find_reader!($found: $($at)+),
+            find_part_reader!(@slot $found, "r10"),
+            find_part_reader!(@slot $found, "0"),
+            find_part_reader!(@slot $found, "16"),
+            find_part_reader!(@slot $found, "24"),
+        )
+    };
+    (@slot $found:literal, $slot:literal) => {
+        concat!(
+            "mov r9, qword ptr [r8 + ",
+            $slot,
+            "]\n",
+            "xor r9, rdx\n",
+            "and r9, r11\n",
+            "cmp r9, rsi\n",
+            "je ",
+            $found,
+            "\n",
         )
     };
 }
 
 /// A read within one half word.
 macro_rules! check_read {
-    ($unaligned:literal, $round:literal, $mask:literal) => {
+    ($unaligned:literal, $mask:literal) => {
         concat!(
             prepare!($unaligned),
-            $round,
-            "mov r9, qword ptr [rcx + r8]\n",
+            "mov r9, qword ptr [rcx]\n",
             "xor rdx, r9\n",
             "shr rdx, 22\n",
             "jz 4f\n",
-            "mov r10, qword ptr [rcx + r8 + 8]\n",
+            "mov r10, qword ptr [rcx + 8]\n",
             "xor r10, qword ptr fs:[rax + {read}]\n",
             "shr r10, 22\n",
             "jnz 3f\n",
@@ -197,7 +246,7 @@ macro_rules! check_read {
             "4:\n",
             "ret\n",
             "3:\n",
-            find_part_reader!($mask, "4b": "0" "16" "24"),
+            find_part_reader!($mask, "4b"),
         )
     };
 }
@@ -207,34 +256,32 @@ macro_rules! check_read_8 {
     () => {
         concat!(
             prepare!("3"),
-            "mov r9, qword ptr [rcx + r8]\n",
-            "mov r10, qword ptr [rcx + r8 + 16]\n",
-            "mov r11, r9\n",
-            "and r11, r10\n",
+            look_elsewhere!("8", "3f"),
+            "mov r9, qword ptr [rcx]\n",
+            "mov r10, qword ptr [rcx + 16]\n",
+            "mov rsi, r9\n",
+            "and rsi, r10\n",
             "xor r9, rdx\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
             "shr r9, 22\n",
             "jz 4f\n",
             "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r9, qword ptr [rcx + r8 + 8]\n",
-            "mov r10, qword ptr [rcx + r8 + 24]\n",
-            "xor r9, rdx\n",
+            "mov r10, qword ptr [rcx + 24]\n",
+            "xor r11, rdx\n",
             "xor r10, rdx\n",
-            "or r9, r10\n",
-            "shr r9, 22\n",
-            "jnz 3f\n",
-            "shr r11, 60\n",
-            "cmp r11d, 15\n",
-            "jne 3f\n",
+            "or r10, r11\n",
+            "shr r10, 22\n",
+            "jnz 2f\n",
+            "shr rsi, 60\n",
+            "cmp esi, 15\n",
+            "jne 2f\n",
             "4:\n",
             "ret\n",
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            "mov esi, 255\n",
-            "mov r11, -1\n",
-            find_reader!("4b": "0" "16" "24"),
+            find_reader!("4b", "0"),
         )
     };
 }
@@ -244,32 +291,32 @@ macro_rules! check_read_16 {
     () => {
         concat!(
             prepare!("3"),
-            "mov r9, qword ptr [rcx + r8]\n",
-            "mov r10, qword ptr [rcx + r8 + 16]\n",
+            "mov r9, qword ptr [rcx]\n",
+            "mov r10, qword ptr [rcx + 16]\n",
             "mov r11, r9\n",
             "and r11, r10\n",
             "xor r9, rdx\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
-            "mov r10, qword ptr [rcx + r8 + 32]\n",
+            "mov r10, qword ptr [rcx + 32]\n",
             "and r11, r10\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
-            "mov r10, qword ptr [rcx + r8 + 48]\n",
+            "mov r10, qword ptr [rcx + 48]\n",
             "and r11, r10\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
             "shr r9, 22\n",
             "jz 4f\n",
             "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r9, qword ptr [rcx + r8 + 8]\n",
-            "mov r10, qword ptr [rcx + r8 + 24]\n",
+            "mov r9, qword ptr [rcx + 8]\n",
+            "mov r10, qword ptr [rcx + 24]\n",
             "xor r9, rdx\n",
             "xor r10, rdx\n",
             "or r9, r10\n",
-            "mov r10, qword ptr [rcx + r8 + 40]\n",
+            "mov r10, qword ptr [rcx + 40]\n",
             "xor r10, rdx\n",
-            "xor rdx, qword ptr [rcx + r8 + 56]\n",
+            "xor rdx, qword ptr [rcx + 56]\n",
             "or r9, r10\n",
             "or r9, rdx\n",
             "shr r9, 22\n",
@@ -282,13 +329,10 @@ macro_rules! check_read_16 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov esi, 255\n",
-            "mov r11, -1\n",
-            find_reader!("5f": "0" "16" "24"),
+            find_reader!("5f", "0"),
             "jmp 2f\n",
             "5:\n",
-            find_reader!("4b": "32" "48" "56"),
+            find_reader!("4b", "32"),
         )
     };
 }
@@ -331,28 +375,28 @@ slow! {
     read_16 write_16 read_write_16 16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ }, check_read!("0", "and rcx, -16\n", "1"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ }, check_read!("1", "and rcx, -16\n", "3"));
+    read_2, { read = READ, note = NOTE }, check_read!("1", "3"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ }, check_read!("3", "", "15"));
+    read_4, { read = READ, note = NOTE }, check_read!("3", "15"));
 hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
-    read_8, { read = READ }, check_read_8!());
-hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0", "and rcx, -16\n"));
+    read_8, { read = READ, note = NOTE }, check_read_8!());
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
-    write_2, {}, check_write!("1", "and rcx, -16\n"));
+    write_2, {}, check_write!("1"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
-    write_4, {}, check_write!("3", ""));
+    write_4, {}, check_write!("3"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
     write_8, {}, check_write_8!());
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
-hook!(__tsan_read_write1, read_write_1, {}, check_write!("0", "and rcx, -16\n"));
-hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, {}, check_write!("1", "and rcx, -16\n"));
-hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_write!("3", ""));
+hook!(__tsan_read_write1, read_write_1, {}, check_write!("0"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, {}, check_write!("1"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_write!("3"));
 hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, {}, check_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
-    read_16, { read = READ }, check_read_16!());
+    read_16, { read = READ, note = NOTE }, check_read_16!());
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
     write_16, {}, check_write_16!());
 hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, {}, check_write_16!());

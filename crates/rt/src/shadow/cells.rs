@@ -33,7 +33,7 @@ pub(super) fn bytes_of_numbers(numbers: [u64; 4]) -> ByteTable {
     })
 }
 
-pub(super) fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Vec<(u8, A::Cell)> {
+pub(super) fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Cells<A::Cell> {
     let mut cells: Vec<(u8, [u64; 2])> = Vec::new();
     for (index, byte) in table.iter().enumerate().filter(|(_, byte)| **byte != [0; 2]) {
         match cells.iter_mut().find(|(_, other)| other == byte) {
@@ -45,9 +45,9 @@ pub(super) fn unpack_bytes<A: Shadowed>(table: &ByteTable) -> Vec<(u8, A::Cell)>
 }
 
 /// The table that stands for some cells, if all of them are small.
-pub(super) fn bytes_of_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<ByteTable> {
+pub(super) fn bytes_of_cells<A: Shadowed>(cells: &Cells<A::Cell>) -> Option<ByteTable> {
     let mut table = [[0; 2]; WORD_BYTES];
-    for (mask, cell) in cells {
+    for (mask, cell) in cells.iter() {
         let packed = A::pack(cell)?;
         for (index, byte) in table.iter_mut().enumerate() {
             if mask >> index & 1 != 0 {
@@ -58,48 +58,106 @@ pub(super) fn bytes_of_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<Byt
     Some(table)
 }
 
-/// Shows each cell of some bytes, split so that it covers none but these.
-pub(super) fn touch_cells<C: Clone + Default>(
-    cells: &mut Vec<(u8, C)>,
-    mask: u8,
-    mut visit: impl FnMut(&mut C, u8),
-) {
-    let mut remaining = mask;
-    let mut index = 0;
-    while remaining != 0 && index < cells.len() {
-        let shared = cells[index].0 & remaining;
-        if shared == cells[index].0 {
-            visit(&mut cells[index].1, shared);
-        } else if shared != 0 {
-            let mut half = cells[index].1.clone();
-            cells[index].0 &= !shared;
-            visit(&mut half, shared);
-            cells.push((shared, half));
-        }
-        remaining &= !shared;
-        index += 1;
-    }
-    if remaining != 0 {
-        let mut fresh = C::default();
-        visit(&mut fresh, remaining);
-        cells.push((remaining, fresh));
+/// Cells with the bytes that they cover; no two have a byte in common. The first is kept in place, and mostly it is the only
+/// one.
+pub(super) struct Cells<C> {
+    /// Covers no bytes if there is none.
+    first: (u8, C),
+    others: Vec<(u8, C)>,
+}
+
+impl<C: Default> Default for Cells<C> {
+    fn default() -> Self {
+        Self { first: (0, C::default()), others: Vec::new() }
     }
 }
 
-pub(super) fn forget_cells<C>(cells: &mut Vec<(u8, C)>, mask: u8) {
-    for cell in cells.iter_mut() {
-        cell.0 &= !mask;
+impl<C: Default> FromIterator<(u8, C)> for Cells<C> {
+    fn from_iter<I: IntoIterator<Item = (u8, C)>>(cells: I) -> Self {
+        let mut list = Self::default();
+        cells.into_iter().for_each(|(mask, cell)| list.push(mask, cell));
+        list
     }
-    cells.retain(|cell| cell.0 != 0);
+}
+
+impl<C: Default> Cells<C> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(u8, C)> {
+        std::iter::once(&self.first).chain(&self.others).filter(|cell| cell.0 != 0)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
+        std::iter::once(&mut self.first).chain(&mut self.others).filter(|cell| cell.0 != 0)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    fn push(&mut self, mask: u8, cell: C) {
+        if self.first.0 == 0 {
+            self.first = (mask, cell);
+        } else {
+            self.others.push((mask, cell));
+        }
+    }
+
+    pub(super) fn extend(&mut self, cells: Self) {
+        let others = std::iter::once(cells.first).chain(cells.others).filter(|cell| cell.0 != 0);
+        others.for_each(|(mask, cell)| self.push(mask, cell));
+    }
+
+    /// The cell that is about these bytes and no others, if it is easily found.
+    #[inline(always)]
+    pub(super) fn of(&mut self, mask: u8) -> Option<&mut C> {
+        if self.first.0 == mask {
+            return Some(&mut self.first.1);
+        }
+        self.others.iter_mut().find(|(bytes, _)| *bytes == mask).map(|(_, cell)| cell)
+    }
+
+    /// Forgets some bytes.
+    pub(super) fn forget(&mut self, mask: u8) {
+        self.iter_mut().for_each(|cell| cell.0 &= !mask);
+        self.others.retain(|cell| cell.0 != 0);
+        if self.first.0 == 0 {
+            self.first = self.others.pop().unwrap_or_default();
+        }
+    }
+}
+
+impl<C: Clone + Default> Cells<C> {
+    /// Shows each cell of some bytes, split so that it covers none but these.
+    pub(super) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
+        let mut remaining = mask;
+        let mut split = Vec::new();
+        for (bytes, cell) in self.iter_mut() {
+            let shared = *bytes & remaining;
+            if shared == *bytes {
+                visit(cell, shared);
+            } else if shared != 0 {
+                let mut half = cell.clone();
+                *bytes &= !shared;
+                visit(&mut half, shared);
+                split.push((shared, half));
+            }
+            remaining &= !shared;
+        }
+        if remaining != 0 {
+            let mut fresh = C::default();
+            visit(&mut fresh, remaining);
+            split.push((remaining, fresh));
+        }
+        split.into_iter().for_each(|(bytes, cell)| self.push(bytes, cell));
+    }
 }
 
 /// The four numbers that stand for some cells, if they can: in each half all cells must be the same.
-pub(super) fn pack_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4]> {
+pub(super) fn pack_cells<A: Shadowed>(cells: &Cells<A::Cell>) -> Option<[u64; 4]> {
     let mut numbers = [0; 4];
     for half in 0..2 {
         let mut content = None;
         let mut shape = 0;
-        for (mask, cell) in cells {
+        for (mask, cell) in cells.iter() {
             let bytes = mask >> (4 * half) & 0xf;
             if bytes == 0 {
                 continue;
@@ -119,13 +177,13 @@ pub(super) fn pack_cells<A: Shadowed>(cells: &[(u8, A::Cell)]) -> Option<[u64; 4
     Some(numbers)
 }
 
-pub(super) fn unpack_cells<A: Shadowed>(numbers: [u64; 4]) -> Vec<(u8, A::Cell)> {
-    let mut cells = Vec::new();
+pub(super) fn unpack_cells<A: Shadowed>(numbers: [u64; 4]) -> Cells<A::Cell> {
+    let mut cells = Cells::default();
     for half in 0..2 {
         let shape = (numbers[2 * half] >> SHAPE_SHIFT) as u8;
         if shape != 0 {
             let cell = A::unpack([numbers[2 * half] & CELL_BITS, numbers[2 * half + 1] & CELL_BITS]);
-            cells.push((shape << (4 * half), cell));
+            cells.push(shape << (4 * half), cell);
         }
     }
     cells

@@ -64,13 +64,14 @@
 mod remembered;
 mod state;
 
-pub use remembered::{Compact, Exact, Remembered};
-pub use state::{Cell, Sync, Thread};
+pub use remembered::{Compact, CompactAtomic, Exact, Remembered};
+pub use state::{Cell, Dated, RememberedAtomic, Sync, Thread};
 
 use super::{Analysis, AtomicOperation, Part};
-use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId};
+use crate::clock::Epoch;
+use crate::event::{AccessKind, Addr, AtomicKind, LockMode, MemoryOrder, RegionId, ThreadId};
 use crate::finding::{Evidence, FindingKey, Findings, Race, RawFinding, RawStep, Rule, Verdict};
-use state::{AtomicAccess, Dated, now};
+use state::{Published, now};
 use std::marker::PhantomData;
 
 /// The analysis. `R` is how plain accesses are remembered.
@@ -119,54 +120,59 @@ impl<R: Remembered> Cell<R> {
 
     /// Tells the races of a plain access with atomic operations.
     #[cold]
-    fn check_atomics(&self, at: &RawStep, thread: &Thread, kind: AccessKind, findings: &mut Findings) {
+    fn check_atomics(&self, at: &RawStep, thread: &Thread, part: Part, findings: &mut Findings) {
         let Some(atomics) = &self.atomics else { return };
-        let reads = atomics.reads.iter().filter(|_| kind == AccessKind::Write);
-        for earlier in atomics.writes.iter().chain(reads) {
+        let mut check = |earlier: &R::Atomic, kind| {
             if !thread.knows(at.moment.thread, earlier.epoch()) {
-                report(at, earlier.step(), findings);
+                report(at, earlier.step(kind, part.addr), findings);
             }
+        };
+        atomics.writes.iter().for_each(|earlier| check(earlier, AccessKind::Write));
+        if part.kind == AccessKind::Write {
+            atomics.reads.iter().for_each(|earlier| check(earlier, AccessKind::Read));
         }
     }
 
     /// Remembers a plain read that is not in the current epoch of the last one or of the last write.
     #[inline]
-    fn remember_read(&mut self, at: &RawStep, thread: &Thread) {
-        if !thread.knows(at.moment.thread, self.read.epoch()) {
-            let superseded = |epoch| thread.knows(at.moment.thread, epoch);
-            self.reads.get_or_insert_default().insert(self.read, superseded);
+    fn remember_read(&mut self, new: R, thread: &Thread) {
+        let now = new.epoch();
+        let known = |epoch| thread.knows(now.thread(), epoch);
+        if !known(self.read.epoch()) {
+            let reads = self.reads.get_or_insert_default();
+            if let Some(mine) = reads.of(now.thread()) {
+                if !thread.is_current(now, mine.epoch()) {
+                    *mine = new;
+                }
+                return;
+            }
+            reads.insert(self.read, known);
         }
-        self.read = R::new(at);
+        self.read = new;
     }
 }
 
 /// The part of an atomic operation that reads.
 #[inline]
-fn take_over(
-    at: &RawStep,
-    thread: &mut Thread,
-    atomics: Option<&state::Atomics>,
-    operation: AtomicOperation,
-) {
-    let Some(atomics) = atomics else { return };
+fn take_over(me: ThreadId, thread: &mut Thread, published: &Published, operation: AtomicOperation) {
     match operation.kind {
         AtomicKind::Store => {}
-        _ if operation.order.acquires() => thread.take(at.moment.thread, &atomics.published),
-        _ => thread.take_later(at.moment.thread, &atomics.published),
+        _ if operation.order.acquires() => thread.take(me, published),
+        _ => thread.take_later(me, published),
     }
 }
 
 /// The part of an atomic operation that writes.
 #[inline]
-fn publish(at: &RawStep, thread: &mut Thread, published: &mut state::Published, operation: AtomicOperation) {
+fn publish(now: Epoch, thread: &mut Thread, published: &mut Published, operation: AtomicOperation) {
     let continues = match operation.kind {
         AtomicKind::Load => return,
         AtomicKind::Store => false,
         AtomicKind::ReadModifyWrite => true,
     };
     match (operation.order.releases(), thread.released()) {
-        (true, _) if continues => published.join(thread.give(now(at)), now(at)),
-        (true, _) => published.assign(thread.give(now(at)), now(at)),
+        (true, _) if continues => published.join(thread.give(now), now),
+        (true, _) => published.assign(thread.give(now), now),
         (false, Some(fence)) if continues => published.join_published(fence),
         (false, Some(fence)) => published.assign_published(fence),
         (false, None) if continues => {}
@@ -194,6 +200,49 @@ impl FastTrack<Compact> {
             AccessKind::Write if write.is_at_once_with(new) => Some([write, Compact::default()]),
             AccessKind::Write => Some([new, Compact::default()]),
         }
+    }
+
+    /// The same for a read of a cell that holds more, if no race comes of it. False: nothing was done.
+    #[inline]
+    pub fn read_again(thread: &Thread, new: Compact, cell: &mut Cell<Compact>) -> bool {
+        let known = |earlier| thread.knows_compact(new, earlier);
+        let races_with_atomics = cell
+            .atomics
+            .as_ref()
+            .is_some_and(|atomics| !atomics.writes.iter().all(|write| known(write.access())));
+        if races_with_atomics {
+            return false;
+        }
+        if !cell.write.is_at_once_with(new) && !cell.read.is_at_once_with(new) {
+            if !known(cell.write) {
+                return false;
+            }
+            cell.remember_read(new, thread);
+        }
+        true
+    }
+
+    /// The same for an atomic operation by a thread that has done one like it before. If it is false, the operation must be
+    /// told by [`Analysis::atomic`].
+    #[inline]
+    pub fn atomic_again(
+        thread: &mut Thread,
+        new: Compact,
+        cell: &mut Cell<Compact>,
+        operation: AtomicOperation,
+    ) -> bool {
+        let Some(atomics) = cell.atomics.as_deref_mut() else { return false };
+        // Done twice it does no harm.
+        take_over(new.thread(), thread, &atomics.published, operation);
+        let writes = operation.kind != AtomicKind::Load;
+        let races = !thread.knows_compact(new, cell.write)
+            || writes && (cell.reads.is_some() || !thread.knows_compact(new, cell.read));
+        let same_kind = if writes { &mut atomics.writes } else { &mut atomics.reads };
+        if races || !same_kind.replace(CompactAtomic::of(new, operation)) {
+            return false;
+        }
+        publish(new.epoch(), thread, &mut atomics.published, operation);
+        true
     }
 }
 
@@ -225,7 +274,7 @@ impl<R: Remembered> Analysis for FastTrack<R> {
         findings: &mut Findings,
     ) {
         if cell.atomics.is_some() {
-            cell.check_atomics(at, thread, part.kind, findings);
+            cell.check_atomics(at, thread, part, findings);
         }
         let now = now(at);
         let wrote = thread.is_current(now, cell.write.epoch());
@@ -233,7 +282,7 @@ impl<R: Remembered> Analysis for FastTrack<R> {
             AccessKind::Read => {
                 if !wrote && !thread.is_current(now, cell.read.epoch()) {
                     cell.check_write(at, thread, part.addr, findings);
-                    cell.remember_read(at, thread);
+                    cell.remember_read(R::new(at), thread);
                 }
             }
             AccessKind::Write => {
@@ -259,7 +308,9 @@ impl<R: Remembered> Analysis for FastTrack<R> {
         operation: AtomicOperation,
     ) {
         // What the operation takes over from one byte comes before what it does to the others.
-        take_over(at, thread, cell.atomics.as_deref(), operation);
+        if let Some(atomics) = &cell.atomics {
+            take_over(at.moment.thread, thread, &atomics.published, operation);
+        }
     }
 
     fn atomic(
@@ -271,7 +322,9 @@ impl<R: Remembered> Analysis for FastTrack<R> {
         operation: AtomicOperation,
         findings: &mut Findings,
     ) {
-        take_over(at, thread, cell.atomics.as_deref(), operation);
+        if let Some(atomics) = &cell.atomics {
+            take_over(at.moment.thread, thread, &atomics.published, operation);
+        }
         cell.check_write(at, thread, part.addr, findings);
         if part.kind == AccessKind::Write {
             cell.check_reads(at, thread, part.addr, findings);
@@ -281,8 +334,8 @@ impl<R: Remembered> Analysis for FastTrack<R> {
             AccessKind::Read => &mut atomics.reads,
             AccessKind::Write => &mut atomics.writes,
         };
-        same_kind.insert(AtomicAccess::new(at), |epoch| thread.knows(at.moment.thread, epoch));
-        publish(at, thread, &mut atomics.published, operation);
+        same_kind.insert(R::Atomic::new(at), |epoch| thread.knows(at.moment.thread, epoch));
+        publish(now(at), thread, &mut atomics.published, operation);
     }
 
     fn fence(&self, at: &RawStep, thread: &mut Thread, order: MemoryOrder, _findings: &mut Findings) {

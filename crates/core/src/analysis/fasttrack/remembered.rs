@@ -1,17 +1,18 @@
 //! How a plain access is remembered in a cell: exactly, or in one word.
 
+use super::state::{Dated, ExactAtomic, RememberedAtomic};
+use crate::analysis::AtomicOperation;
 use crate::clock::Epoch;
-use crate::event::{AccessKind, Addr, Op, SiteId, StackId, ThreadId};
+use crate::event::{AccessKind, Addr, AtomicKind, MemoryOrder, Op, SiteId, StackId, ThreadId};
 use crate::finding::{Moment, RawStep, accessed};
-use std::fmt::Debug;
 
 /// How a plain access is remembered. Whether it reads or writes is known from where it is kept. The default is "never".
-pub trait Remembered: Copy + Default + PartialEq + Debug {
+pub trait Remembered: Dated + Default {
+    /// How an atomic operation is remembered.
+    type Atomic: RememberedAtomic;
+
     /// Remembers an access.
     fn new(at: &RawStep) -> Self;
-
-    /// Who did it, and when.
-    fn epoch(&self) -> Epoch;
 
     /// The access again, from one of its bytes.
     fn step(&self, kind: AccessKind, byte: Addr) -> RawStep;
@@ -28,17 +29,23 @@ pub struct Exact {
     size: u32,
 }
 
+impl Dated for Exact {
+    type Few = [Self; 1];
+
+    #[inline]
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
 impl Remembered for Exact {
+    type Atomic = ExactAtomic;
+
     #[inline]
     fn new(at: &RawStep) -> Self {
         let (addr, size) = accessed(at.op);
         let Moment { site, stack, .. } = at.moment;
         Self { epoch: super::state::now(at), site, stack, address: addr.0 as u32, size }
-    }
-
-    #[inline]
-    fn epoch(&self) -> Epoch {
-        self.epoch
     }
 
     fn step(&self, kind: AccessKind, byte: Addr) -> RawStep {
@@ -126,7 +133,18 @@ impl Compact {
 
 const _: () = assert!(Compact::BITS == 60);
 
+impl Dated for Compact {
+    type Few = [Self; 7];
+
+    #[inline]
+    fn epoch(&self) -> Epoch {
+        Epoch::new(self.thread(), self.time())
+    }
+}
+
 impl Remembered for Compact {
+    type Atomic = CompactAtomic;
+
     #[inline]
     fn new(at: &RawStep) -> Self {
         let Moment { position, thread, site, .. } = at.moment;
@@ -136,16 +154,72 @@ impl Remembered for Compact {
         Self((thread | position) << Self::SITE_BITS | site)
     }
 
-    #[inline]
-    fn epoch(&self) -> Epoch {
-        Epoch::new(self.thread(), self.time())
-    }
-
     /// The calls and the size are not known; the site stands for them.
     fn step(&self, kind: AccessKind, byte: Addr) -> RawStep {
         let moment =
             Moment { position: self.time(), thread: self.thread(), site: self.site(), stack: StackId::NONE };
         RawStep { moment, op: Op::Access { kind, size: 0, addr: byte } }
+    }
+}
+
+/// An atomic operation in one word: a [`Compact`] access, and above it the memory order and whether the operation reads as
+/// well as it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CompactAtomic(u64);
+
+impl CompactAtomic {
+    const ORDERS: [MemoryOrder; 6] = [
+        MemoryOrder::Relaxed,
+        MemoryOrder::Consume,
+        MemoryOrder::Acquire,
+        MemoryOrder::Release,
+        MemoryOrder::AcquireRelease,
+        MemoryOrder::SequentiallyConsistent,
+    ];
+    /// Set for an operation that reads and writes.
+    const READS_AND_WRITES: u64 = 8;
+
+    /// Remembers an operation.
+    #[inline]
+    pub fn of(access: Compact, operation: AtomicOperation) -> Self {
+        let both = u64::from(operation.kind == AtomicKind::ReadModifyWrite) * Self::READS_AND_WRITES;
+        Self(access.0 | (operation.order as u64 | both) << Compact::BITS)
+    }
+
+    #[inline]
+    pub(super) fn access(self) -> Compact {
+        Compact(self.0 & ((1 << Compact::BITS) - 1))
+    }
+}
+
+impl Dated for CompactAtomic {
+    type Few = [Self; 7];
+
+    #[inline]
+    fn epoch(&self) -> Epoch {
+        self.access().epoch()
+    }
+}
+
+impl RememberedAtomic for CompactAtomic {
+    fn new(at: &RawStep) -> Self {
+        let operation = match at.op {
+            Op::Atomic { kind, order, .. } => AtomicOperation { kind, order },
+            _ => AtomicOperation { kind: AtomicKind::Load, order: MemoryOrder::Relaxed },
+        };
+        Self::of(Compact::new(at), operation)
+    }
+
+    fn step(&self, kind: AccessKind, byte: Addr) -> RawStep {
+        let RawStep { moment, .. } = self.access().step(kind, byte);
+        let code = self.0 >> Compact::BITS;
+        let order = Self::ORDERS[(code & !Self::READS_AND_WRITES) as usize % Self::ORDERS.len()];
+        let kind = match kind {
+            AccessKind::Read => AtomicKind::Load,
+            AccessKind::Write if code & Self::READS_AND_WRITES != 0 => AtomicKind::ReadModifyWrite,
+            AccessKind::Write => AtomicKind::Store,
+        };
+        RawStep { moment, op: Op::Atomic { kind, order, size: 0, addr: byte } }
     }
 }
 
@@ -188,6 +262,24 @@ mod tests {
         }
         let unknown = Compact::new(&write(1, 0, SiteId(1 << 30), Addr(64), 0));
         assert_eq!(unknown.step(AccessKind::Write, Addr(64)).moment.site, SiteId::NONE);
+    }
+
+    #[test]
+    fn one_word_holds_every_kind_of_atomic_operation() {
+        for order in CompactAtomic::ORDERS {
+            for kind in [AtomicKind::Load, AtomicKind::Store, AtomicKind::ReadModifyWrite] {
+                let moment = Moment {
+                    position: Compact::LAST_TIME,
+                    thread: ThreadId(Compact::MOST_THREADS - 1),
+                    site: SiteId(5),
+                    stack: StackId::NONE,
+                };
+                let at = RawStep { moment, op: Op::Atomic { kind, order, size: 0, addr: Addr(64) } };
+                let operation = CompactAtomic::new(&at);
+                assert_eq!(operation.step(kind.access_kind(), Addr(64)), at);
+                assert_eq!(operation.epoch(), Epoch::new(moment.thread, moment.position));
+            }
+        }
     }
 
     #[test]

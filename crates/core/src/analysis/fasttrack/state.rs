@@ -2,44 +2,58 @@
 
 use super::remembered::{Compact, Exact, Remembered};
 use crate::clock::{Epoch, VectorClock};
-use crate::event::{Op, SiteId, StackId, ThreadId};
+use crate::event::{AccessKind, Addr, Op, SiteId, StackId, ThreadId};
 use crate::finding::{Moment, RawStep};
 
 /// Something that a thread did at a time.
-pub(super) trait Dated: Copy {
+pub trait Dated: Copy + PartialEq + std::fmt::Debug {
+    /// Room for a few of them, in one piece.
+    type Few: AsRef<[Self]> + AsMut<[Self]> + Default + Clone + PartialEq + std::fmt::Debug;
+
+    /// Who did it, and when.
     fn epoch(&self) -> Epoch;
 }
 
-impl<R: Remembered> Dated for R {
-    #[inline]
-    fn epoch(&self) -> Epoch {
-        Remembered::epoch(self)
-    }
+/// An atomic operation as a cell remembers it. Whether it may write is known from where it is kept.
+pub trait RememberedAtomic: Dated + Default {
+    /// Remembers an operation.
+    fn new(at: &RawStep) -> Self;
+
+    /// The operation again, from its first byte.
+    fn step(&self, kind: AccessKind, byte: Addr) -> RawStep;
 }
 
-/// An atomic operation.
+/// An atomic operation, with all that there is to know about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct AtomicAccess {
+pub struct ExactAtomic {
     epoch: Epoch,
     site: SiteId,
     stack: StackId,
     op: Op,
 }
 
-impl AtomicAccess {
-    pub(super) fn new(at: &RawStep) -> Self {
+impl Default for ExactAtomic {
+    fn default() -> Self {
+        Self { epoch: Epoch::default(), site: SiteId::NONE, stack: StackId::NONE, op: Op::End }
+    }
+}
+
+impl Dated for ExactAtomic {
+    type Few = [Self; 1];
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
+impl RememberedAtomic for ExactAtomic {
+    fn new(at: &RawStep) -> Self {
         let Moment { site, stack, .. } = at.moment;
         Self { epoch: now(at), site, stack, op: at.op }
     }
 
-    pub(super) fn step(&self) -> RawStep {
+    fn step(&self, _kind: AccessKind, _byte: Addr) -> RawStep {
         RawStep { moment: moment(self.epoch, self.site, self.stack), op: self.op }
-    }
-}
-
-impl Dated for AtomicAccess {
-    fn epoch(&self) -> Epoch {
-        self.epoch
     }
 }
 
@@ -54,32 +68,69 @@ fn moment(epoch: Epoch, site: SiteId, stack: StackId) -> Moment {
 }
 
 /// At most one operation of each thread, sorted by thread.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct PerThread<D>(Vec<D>);
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum PerThread<D: Dated> {
+    Few(u8, D::Few),
+    Many(Vec<D>),
+}
 
-impl<D> Default for PerThread<D> {
+impl<D: Dated> Default for PerThread<D> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self::Few(0, D::Few::default())
     }
 }
 
 impl<D: Dated> PerThread<D> {
     /// Puts an operation in the place of an earlier one of the same thread. If there is none, those that are superseded
     /// make room, so that the list does not grow with the threads that come and go.
+    #[inline]
     pub(super) fn insert(&mut self, new: D, superseded: impl Fn(Epoch) -> bool) {
-        let place = |list: &[D]| list.binary_search_by_key(&new.epoch().thread(), |old| old.epoch().thread());
-        match place(&self.0) {
-            Ok(index) => self.0[index] = new,
-            Err(_) => {
-                self.0.retain(|old| !superseded(old.epoch()));
-                let index = place(&self.0).unwrap_or_else(|index| index);
-                self.0.insert(index, new);
-            }
+        if !self.replace(new) {
+            self.add(new, superseded);
         }
     }
 
+    /// Puts an operation in the place of an earlier one of the same thread, if there is one.
+    #[inline]
+    pub(super) fn replace(&mut self, new: D) -> bool {
+        self.of(new.epoch().thread()).map(|old| *old = new).is_some()
+    }
+
+    /// The operation of a thread, if there is one.
+    #[inline]
+    pub(super) fn of(&mut self, thread: ThreadId) -> Option<&mut D> {
+        self.list_mut().iter_mut().find(|old| old.epoch().thread() == thread)
+    }
+
+    #[inline(never)]
+    fn add(&mut self, new: D, superseded: impl Fn(Epoch) -> bool) {
+        let mut list: Vec<D> = self.iter().filter(|old| !superseded(old.epoch())).copied().collect();
+        let index = list.partition_point(|old| old.epoch().thread() < new.epoch().thread());
+        list.insert(index, new);
+        let mut few = D::Few::default();
+        *self = match few.as_mut().get_mut(..list.len()) {
+            Some(room) => {
+                room.copy_from_slice(&list);
+                Self::Few(list.len() as u8, few)
+            }
+            None => Self::Many(list),
+        };
+    }
+
+    #[inline]
+    fn list_mut(&mut self) -> &mut [D] {
+        match self {
+            Self::Few(count, few) => &mut few.as_mut()[..usize::from(*count)],
+            Self::Many(list) => list,
+        }
+    }
+
+    #[inline]
     pub(super) fn iter(&self) -> impl Iterator<Item = &D> {
-        self.0.iter()
+        match self {
+            Self::Few(count, few) => few.as_ref()[..usize::from(*count)].iter(),
+            Self::Many(list) => list.iter(),
+        }
     }
 }
 
@@ -178,6 +229,7 @@ impl Thread {
         &self.clock
     }
 
+    #[inline]
     pub(super) fn take(&mut self, me: ThreadId, from: &Published) {
         if from.by.is_never() || !self.knows(me, from.by) {
             self.clock.join(&from.clock);
@@ -185,6 +237,7 @@ impl Thread {
     }
 
     /// Remembers a published clock for an acquire fence.
+    #[inline]
     pub(super) fn take_later(&mut self, me: ThreadId, from: &Published) {
         if !from.clock.is_empty() && (from.by.is_never() || !self.knows(me, from.by)) {
             self.fences.get_or_insert_default().pending.join(&from.clock);
@@ -229,10 +282,9 @@ pub struct Cell<R: Remembered = Exact> {
     /// The last plain read since, unless it is the writer's own in the same epoch.
     pub(super) read: R,
     /// Further plain reads, by other threads, if reads were not ordered.
-    #[allow(clippy::box_collection)] // a vector of its own would be two words more
     pub(super) reads: Option<Box<PerThread<R>>>,
     /// Atomic operations since the last plain write.
-    pub(super) atomics: Option<Box<Atomics>>,
+    pub(super) atomics: Option<Box<Atomics<R>>>,
 }
 
 // One line of the cache; for the runtime, half of one.
@@ -256,12 +308,13 @@ impl Cell<Compact> {
 }
 
 /// What is kept for a piece of memory that is used by atomic operations.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Atomics {
-    pub(super) writes: PerThread<AtomicAccess>,
-    pub(super) reads: PerThread<AtomicAccess>,
+#[derive(Clone, PartialEq, Debug, Default)]
+#[repr(C, align(64))] // with compact operations, one that writes needs the first two lines of the cache
+pub(super) struct Atomics<R: Remembered> {
+    pub(super) writes: PerThread<R::Atomic>,
     /// What one who reads the current value takes over.
     pub(super) published: Published,
+    pub(super) reads: PerThread<R::Atomic>,
 }
 
 /// What is kept for a lock or another object that orders threads.
@@ -289,9 +342,9 @@ mod tests {
         for thread in 0..1000 {
             reads.insert(read(thread, u64::from(thread) + 1), |_| true);
         }
-        assert_eq!(reads.0, [read(999, 1000)]);
+        assert_eq!(reads.list_mut(), [read(999, 1000)]);
         reads.insert(read(5, 1001), |_| false);
         reads.insert(read(999, 1002), |_| false);
-        assert_eq!(reads.0, [read(5, 1001), read(999, 1002)]);
+        assert_eq!(reads.list_mut(), [read(5, 1001), read(999, 1002)]);
     }
 }
