@@ -17,7 +17,7 @@ use crate::record::Recorder;
 use crate::shadow::{self, Locked, Shadowed, Word, words};
 use crate::thread::{Entry, Registry, Thread};
 use crate::watcher::Watcher;
-use crate::{blocks, layout, objects, telling, tls};
+use crate::{blocks, layout, objects, quiet, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
@@ -221,10 +221,7 @@ impl<A: Shadowed> Driver<A> {
             };
             self.analysis.access(at, state, cell, part, findings);
         });
-        match kind {
-            AccessKind::Read => locked.note_reader(epoch, mask),
-            AccessKind::Write => locked.forget_readers(),
-        }
+        locked.note(epoch, kind, mask);
     }
 
     /// The commonest accesses, without asking the analysis in full. False: it must be asked.
@@ -284,7 +281,65 @@ impl<A: Shadowed> Driver<A> {
         Some(act(&mut locked.make_record().objects))
     }
 
-    /// An atomic operation, which `perform` does.
+    /// A relaxed read-modify-write, which `perform` does, if the thread may keep it for itself (see `quiet`). Else `perform`
+    /// is given back.
+    #[inline(always)]
+    pub(crate) fn modify_quietly<T, F: FnOnce() -> T>(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        perform: F,
+    ) -> Result<T, F> {
+        let offset = addr % layout::WORD_BYTES;
+        let Some(entries) = thread.quiet else { return Err(perform) };
+        if offset + size > layout::WORD_BYTES {
+            return Err(perform);
+        }
+        let key = quiet::key(Word::of(addr), (((1u32 << size) - 1) << offset) as u8);
+        let entry = entries.entry(key);
+        if !entry.is_about(key) {
+            return Err(perform);
+        }
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let Some(operation) = A::quiet(Self::state(thread), new) else { return Err(perform) };
+        entry.set(operation);
+        let result = perform();
+        if entry.is_about(key) {
+            thread.accesses += 1;
+        } else {
+            let done = || (AtomicKind::ReadModifyWrite, MemoryOrder::Relaxed);
+            self.atomic_by(thread, addr, size, pc, true, done);
+        }
+        Ok(result)
+    }
+
+    /// Remembers what a thread has kept for itself about some bytes.
+    fn keep_quiet(entries: &quiet::Table, word: &'static Word, mask: u8) {
+        if let Some(mut locked) = word.lock_quietly::<A>()
+            && let Some(operation) = entries.take(quiet::key(word, mask))
+            && let Some(cell) = locked.cell(mask)
+        {
+            A::remember_quiet(cell, operation);
+        }
+    }
+
+    /// The thread has done a relaxed read-modify-write, and may do it again.
+    #[inline]
+    fn begin_quiet(thread: &mut Thread, new: u64, mask: u8, locked: &mut Locked<'_, A>) {
+        const CROWDED: u32 = 32;
+        if !locked.cell(mask).is_some_and(|cell| A::is_quiet(cell)) {
+            return;
+        }
+        let Some(operation) = A::quiet(Self::state(thread), new) else { return };
+        let entries = thread.quiet.get_or_insert_with(quiet::Table::claim);
+        if !locked.begin_quiet(mask, entries, operation) {
+            thread.crowded = (thread.crowded + 1) % CROWDED;
+        }
+    }
+
+    /// An atomic operation, which `perform` does. `quiet`: it is a relaxed read-modify-write.
     #[inline]
     pub(crate) fn atomic_by(
         &self,
@@ -292,6 +347,7 @@ impl<A: Shadowed> Driver<A> {
         addr: usize,
         size: usize,
         pc: usize,
+        quiet: bool,
         mut perform: impl FnMut() -> (AtomicKind, MemoryOrder),
     ) {
         thread.accesses += 1;
@@ -303,14 +359,28 @@ impl<A: Shadowed> Driver<A> {
         let offset = addr % layout::WORD_BYTES;
         let (kind, order) = if offset + size <= layout::WORD_BYTES {
             let mask = (((1u32 << size) - 1) << offset) as u8;
-            let Some(mut locked) = Word::of(addr).lock::<A>() else { return };
+            let word = Word::of(addr);
+            let locked = if quiet { word.lock_quietly::<A>() } else { word.lock() };
+            let Some(mut locked) = locked else { return };
             let (kind, order) = perform();
-            if self.atomic_shortcut(thread, AtomicOperation { kind, order }, size, mask, pc, &mut locked) {
+            let operation = AtomicOperation { kind, order };
+            if self.atomic_shortcut(thread, operation, quiet, (size, mask), pc, &mut locked) {
                 drop(locked);
                 if order.releases() && kind != AtomicKind::Load {
                     self.next_epoch(thread);
                 }
+                if quiet
+                    && thread.crowded == 1
+                    && let Some(entries) = thread.quiet
+                {
+                    // Now and then, for a variable that is used often beside others that are not.
+                    let keep = |word, mask| Self::keep_quiet(entries, word, mask);
+                    entries.make_room(quiet::key(word, mask), keep);
+                }
                 return;
+            }
+            if quiet {
+                locked.end_quiet();
             }
             if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
                 self.atomic_word(thread, &at, AtomicOperation { kind, order }, mask, &mut locked);
@@ -343,8 +413,8 @@ impl<A: Shadowed> Driver<A> {
         &self,
         thread: &mut Thread,
         operation: AtomicOperation,
-        size: usize,
-        mask: u8,
+        quiet: bool,
+        (size, mask): (usize, u8),
         pc: usize,
         locked: &mut Locked<'_, A>,
     ) -> bool {
@@ -355,7 +425,10 @@ impl<A: Shadowed> Driver<A> {
         let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
         let again = A::atomic_again(Self::parts(thread).0, new, cell, operation);
         if again {
-            locked.forget_readers();
+            locked.forget_notes(mask);
+            if quiet {
+                Self::begin_quiet(thread, new, mask, locked);
+            }
         }
         again
     }
@@ -406,7 +479,7 @@ impl<A: Shadowed> Driver<A> {
                 self.analysis.atomic(at, state, cell, part, operation, findings);
             });
         }
-        locked.forget_readers();
+        locked.forget_notes(mask);
     }
 
     /// An atomic operation that touches two words.
@@ -422,8 +495,8 @@ impl<A: Shadowed> Driver<A> {
         for (_, mask, locked) in locked.iter_mut().flatten() {
             locked.touch(*mask, |cell, _| self.analysis.before_atomic_parts(at, state, cell, operation));
         }
-        for (_, _, locked) in locked.iter_mut().flatten() {
-            locked.forget_readers();
+        for (_, mask, locked) in locked.iter_mut().flatten() {
+            locked.forget_notes(*mask);
         }
         for (word, mask, locked) in locked.iter_mut().flatten() {
             locked.touch(*mask, |cell, covered| {

@@ -26,6 +26,7 @@ mod modules;
 mod objects;
 mod options;
 mod places;
+mod quiet;
 pub mod real;
 mod record;
 mod regions;

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 pub(crate) type PlaceNumber = u32;
 
 /// The first number of a place that is known.
-pub(crate) const FIRST: PlaceNumber = 256;
+pub(crate) const FIRST: PlaceNumber = 1 << 16;
 /// More places cannot be told apart.
 const MOST_PLACES: usize = 1 << Compact::SITE_BITS;
 /// More stacks are not kept.

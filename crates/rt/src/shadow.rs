@@ -11,8 +11,8 @@
 //!
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
 //! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
-//! table with the two numbers of each byte. In both cases the other numbers tell who has read in which epoch since the last
-//! change: the epoch where a cell has it, and in the lowest bits which bytes. An analysis with large cells has records only.
+//! table with the two numbers of each byte. In both cases the other numbers are notes: which thread has accessed, or written,
+//! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells has records only.
 //! When all of a record fits again, it is given back.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
@@ -30,13 +30,14 @@ pub(crate) use forget::forget;
 
 use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
+use crate::quiet;
 use crate::spin::pause;
 use cells::{
     ByteTable, Cells, bytes_of_cells, bytes_of_numbers, pack_bytes, pack_cells, unpack_bytes, unpack_cells,
 };
 use keirin_core::analysis::any::Any;
 use keirin_core::analysis::empty::Empty;
-use keirin_core::analysis::fasttrack::{Compact, FastTrack};
+use keirin_core::analysis::fasttrack::{Compact, CompactAtomic, FastTrack};
 use keirin_core::analysis::global::Shared;
 use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::reach::Reach;
@@ -48,11 +49,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
+/// In a word with a record: threads keep for themselves what they do here (see `quiet`).
+const QUIET: u64 = 1 << 60;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
 
-/// The numbers of a word that tell who has read, if the cells are elsewhere.
+/// The numbers of a word that are notes if the cells are elsewhere: an epoch, and which bytes were accessed in it and, higher
+/// up, which of them were written.
 const NOTES: [usize; 3] = [0, 2, 3];
+/// Which bytes were written is told so many bits above those that were accessed.
+pub(crate) const NOTED_WRITES: u32 = 8;
+const NOTED: u64 = 0xffff;
+// A place is never taken for a note.
+const _: () = assert!(crate::places::FIRST as u64 > NOTED && NOTED >> Compact::SITE_BITS == 0);
 
 /// Which of them is the usual one of an actor.
 #[inline]
@@ -101,6 +110,24 @@ pub(crate) trait Shadowed: Online + 'static {
     ) -> bool {
         let _ = (thread, new, cell, operation);
         false
+    }
+
+    /// A relaxed read-modify-write as a cell remembers it, if a thread may keep it for itself (see `quiet`).
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
+        let _ = (thread, new);
+        None
+    }
+
+    /// True if threads may keep what they do to a cell for themselves, as long as it is nothing else.
+    fn is_quiet(cell: &Self::Cell) -> bool {
+        let _ = cell;
+        false
+    }
+
+    /// Remembers what [`Shadowed::quiet`] gave.
+    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
+        let _ = (cell, operation);
     }
 
     /// The cell as two numbers, if it fits.
@@ -152,6 +179,19 @@ impl Shadowed for FastTrack<Compact> {
         Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
     }
 
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
+        Self::quiet(thread, Compact::from_bits(new)).map(CompactAtomic::bits)
+    }
+
+    fn is_quiet(cell: &Self::Cell) -> bool {
+        Self::is_quiet(cell)
+    }
+
+    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
+        Self::remember_quiet(cell, CompactAtomic::from_bits(operation));
+    }
+
     #[inline]
     fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
         cell.plain()
@@ -190,9 +230,20 @@ impl Word {
         unsafe { &*(shadow_of(addr) as *const Word) }
     }
 
-    /// Takes the word. None if the runtime is being switched off, so that nobody waits for one who has failed.
+    /// Takes the word, and all that threads have kept for themselves. None if the runtime is being switched off, so that
+    /// nobody waits for one who has failed.
     #[inline]
     pub(crate) fn lock<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
+        let mut locked = self.lock_quietly()?;
+        if A::COMPACT && locked.head & (RECORD | QUIET) == RECORD | QUIET {
+            locked.end_quiet();
+        }
+        Some(locked)
+    }
+
+    /// Takes the word for something that threads need not know of that keep what they do for themselves.
+    #[inline]
+    pub(crate) fn lock_quietly<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
         let mut tries = 0;
         loop {
             let head = self.0[1].load(Ordering::Relaxed);
@@ -268,7 +319,7 @@ impl Word {
         let again = kind == AccessKind::Read
             && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
         if again {
-            locked.note_reader(new >> Compact::SITE_BITS << Compact::SITE_BITS, mask);
+            locked.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
         }
         again
     }
@@ -310,10 +361,7 @@ impl<A: Shadowed> Locked<'_, A> {
                 self.set_numbers(numbers);
             }
         }
-        if kind == AccessKind::Write {
-            self.forget_readers();
-        }
-        self.note_reader(new >> Compact::SITE_BITS << Compact::SITE_BITS, mask);
+        self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
         true
     }
 }
@@ -464,6 +512,25 @@ impl<A: Shadowed> Locked<'_, A> {
         }
     }
 
+    /// From now on threads may keep what they do to these bytes for themselves.
+    pub(crate) fn begin_quiet(&mut self, mask: u8, entries: &quiet::Table, operation: u64) -> bool {
+        let key = quiet::key(self.word, mask);
+        let begun = entries.entry(key).make(key, operation);
+        self.head |= if begun { QUIET } else { 0 };
+        begun
+    }
+
+    /// Puts what threads have kept for themselves where it belongs.
+    #[cold]
+    pub(crate) fn end_quiet(&mut self) {
+        self.head &= !QUIET;
+        let word = self.word;
+        let Some(record) = self.record() else { return };
+        for (mask, cell) in record.cells.iter_mut() {
+            quiet::take(quiet::key(word, *mask), |operation| A::remember_quiet(cell, operation));
+        }
+    }
+
     /// The cell of these bytes and no others, if it is in a record.
     #[inline(always)]
     pub(crate) fn cell(&mut self, mask: u8) -> Option<&mut A::Cell> {
@@ -488,38 +555,56 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// Notes in a word whose cells are elsewhere that bytes were accessed in an epoch, so that the hooks need not tell it when
-    /// they are read again. Who finds no room takes that of another.
+    /// that is done again. What others have noted about these bytes is void if either side has written them. Who finds no room
+    /// takes that of another.
     #[inline]
-    pub(crate) fn note_reader(&mut self, epoch: u64, mask: u8) {
+    pub(crate) fn note(&mut self, epoch: u64, kind: AccessKind, mask: u8) {
         if !A::COMPACT || self.head & (RECORD | BYTES) == 0 {
             return;
         }
-        let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
-        let number = |place: usize| self.word.0[place].load(Ordering::Relaxed);
-        let is_mine = |place: usize| number(place) != 0 && actor(number(place)) == actor(epoch);
-        let usual = place_of_note(ThreadId(actor(epoch) as u32));
-        let find = |is: &dyn Fn(usize) -> bool| NOTES.iter().copied().find(|place| is(*place));
-        let place = if is_mine(usual) {
-            usual
-        } else {
-            let free = |place| number(place) == 0;
-            find(&is_mine).or((free(usual)).then_some(usual)).or_else(|| find(&free)).unwrap_or(usual)
+        let mask = u64::from(mask);
+        let (mine, void) = match kind {
+            AccessKind::Read => (mask, mask << NOTED_WRITES),
+            AccessKind::Write => (mask | mask << NOTED_WRITES, mask | mask << NOTED_WRITES),
         };
-        let same = number(place) >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
-        let before = if same { number(place) & 0xff } else { 0 };
-        self.word.0[place].store(epoch | before | u64::from(mask), Ordering::Relaxed);
+        let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
+        let usual = place_of_note(ThreadId(actor(epoch) as u32));
+        let (mut free, mut own) = (None, None);
+        for place in NOTES {
+            let number = self.word.0[place].load(Ordering::Relaxed);
+            if number == 0 {
+                if free.is_none() || place == usual {
+                    free = Some(place);
+                }
+            } else if actor(number) == actor(epoch) {
+                own = Some(place);
+            } else {
+                self.void_note(place, void);
+            }
+        }
+        let place = own.or(free).unwrap_or(usual);
+        let number = self.word.0[place].load(Ordering::Relaxed);
+        let same = own.is_some() && number >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
+        let before = if same { number & NOTED } else { 0 };
+        self.word.0[place].store(epoch | before | mine, Ordering::Relaxed);
     }
 
-    /// The memory was changed: who reads it must tell.
+    /// Something else has happened to these bytes: who accesses them must tell.
     #[inline]
-    pub(crate) fn forget_readers(&mut self) {
+    pub(crate) fn forget_notes(&mut self, mask: u8) {
         if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
-            for index in NOTES {
-                let number = &self.word.0[index];
-                if number.load(Ordering::Relaxed) != 0 {
-                    number.store(0, Ordering::Relaxed);
-                }
-            }
+            let void = u64::from(mask) | u64::from(mask) << NOTED_WRITES;
+            NOTES.into_iter().for_each(|place| self.void_note(place, void));
+        }
+    }
+
+    /// Takes bits away from a note, and the note if none is left.
+    #[inline]
+    fn void_note(&self, place: usize, void: u64) {
+        let number = self.word.0[place].load(Ordering::Relaxed);
+        if number & void != 0 {
+            let left = number & !void;
+            self.word.0[place].store(if left & NOTED == 0 { 0 } else { left }, Ordering::Relaxed);
         }
     }
 
@@ -655,7 +740,7 @@ impl<A: Shadowed> Locked<'_, A> {
             return;
         }
         // Who reads these bytes again must tell it, whatever was noted.
-        self.forget_readers();
+        self.forget_notes(mask);
         let record = self.make_record();
         record.cells.forget(mask);
         if mask & 1 != 0 {

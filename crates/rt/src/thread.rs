@@ -6,6 +6,7 @@
 
 use crate::arena;
 use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
+use crate::quiet::Table;
 use crate::record::ThreadRecorder;
 use crate::spin::Spin;
 use crate::tls;
@@ -67,6 +68,10 @@ pub(crate) struct Thread {
     pub(crate) writer: Option<Box<ThreadRecorder>>,
     /// Accesses that were looked at in full.
     pub(crate) accesses: u64,
+    /// What it keeps for itself, if anything.
+    pub(crate) quiet: Option<&'static Table>,
+    /// How often there was no room in it.
+    pub(crate) crowded: u32,
     frames: *mut Frame,
     depth: usize,
     places: Box<[RecentPlace]>,
@@ -89,6 +94,8 @@ impl Thread {
             told: Vec::new(),
             writer: None,
             accesses: 0,
+            quiet: None,
+            crowded: 0,
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
@@ -238,6 +245,9 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
+        if let Some(quiet) = self.quiet.take() {
+            quiet.release(|_, _| ());
+        }
         self.release_frames();
     }
 }

@@ -225,11 +225,46 @@ pub fn write(addr: usize, size: usize, pc: usize) {
 }
 
 /// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other
-/// thread does an atomic operation on the same bytes meanwhile.
+/// thread does an atomic operation on the same bytes meanwhile, unless both order nothing.
 pub fn atomic<T>(
     addr: usize,
     size: usize,
     pc: usize,
+    perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
+) -> T {
+    atomic_of(addr, size, pc, false, perform)
+}
+
+/// A read-modify-write, which `perform` does. It is a fence for the processor.
+#[inline]
+pub fn modify<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    order: MemoryOrder,
+    mut perform: impl FnOnce() -> T,
+) -> T {
+    let quiet = order == MemoryOrder::Relaxed;
+    let driver = RACES.load(Ordering::Relaxed);
+    if quiet
+        && !driver.is_null()
+        && is_on()
+        && let Some(mut inside) = Inside::enter_quietly()
+    {
+        // SAFETY: the driver lives for ever.
+        match unsafe { &*driver }.modify_quietly(&mut inside, addr, size, pc, perform) {
+            Ok(result) => return result,
+            Err(back) => perform = back,
+        }
+    }
+    atomic_of(addr, size, pc, quiet, || (AtomicKind::ReadModifyWrite, order, perform()))
+}
+
+fn atomic_of<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    quiet: bool,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
     let mut perform = Some(perform);
@@ -247,7 +282,7 @@ pub fn atomic<T>(
         with(|watcher, thread| watcher.atomic(thread, addr, size, pc, &mut once));
     } else if let Some(mut inside) = enter() {
         // SAFETY: the driver lives for ever.
-        guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, &mut once));
+        guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, quiet, &mut once));
     }
     match (result, perform) {
         (Some(value), _) => value,

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | write | all halves were last written in this epoch, as a whole, and not read since |
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
-//! | read of memory whose cells do not fit | the thread is noted there as a reader of the bytes in this epoch |
+//! | either, of memory whose cells do not fit | the thread is noted there as having read or written the bytes in this epoch |
 //!
 //! The first two are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them. By the third, a reader among
 //! several is not put in front of the others again; it stays remembered all the same. The numbers are looked at without the
@@ -19,6 +19,7 @@
 //! The return address is the place; it is taken only if there is something to tell.
 
 use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
+use crate::shadow::NOTED_WRITES;
 use crate::tls::{NOTE, READ, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
@@ -28,8 +29,7 @@ const PLACE_BITS: u32 = keirin_core::analysis::fasttrack::Compact::SITE_BITS;
 /// The bits of an address that say which half word it is in.
 const HALF_MASK: usize = ADDRESS_MASK & !3;
 const _: () = assert!(PLACE_BITS == 22 && SHADOW_SHIFT == 2);
-// Places begin above the bits that tell which bytes a thread has read.
-const _: () = assert!(crate::places::FIRST > 255);
+const _: () = assert!(NOTED_WRITES == 8);
 
 /// Puts the address of the shadow of the half word into `rcx` and the thread's write pattern into `rdx`, `rax` pointing at
 /// the thread's words. Goes to `2:` if nothing is watched or the address is not aligned. `$unaligned`: bits of the address
@@ -78,17 +78,102 @@ macro_rules! hook {
     };
 }
 
+/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not in the word. Leaves the head in `r11`.
+macro_rules! look_elsewhere {
+    ($head:literal, $elsewhere:literal) => {
+        concat!(
+            "mov r11, qword ptr [rcx + ",
+            $head,
+            "]\n",
+            "mov rsi, r11\n",
+            "shr rsi, 61\n",
+            "jnz ",
+            $elsewhere,
+            "\n",
+        )
+    };
+}
+
+/// Goes to `$found` if the thread is noted in the shadow of a word, `$at` bytes after `rcx`: first where its note is put if
+/// there is room. `$bits` puts the bits that the note must have into `rsi`, and all that must be equal into `r11`.
+macro_rules! find_noted {
+    ($found:literal, $at:literal, $bits:expr) => {
+        concat!(
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r10, qword ptr fs:[rax + {note}]\n",
+            $bits,
+            find_noted!(@slot $found, $at, "r10"),
+            find_noted!(@slot $found, $at, "0"),
+            find_noted!(@slot $found, $at, "16"),
+            find_noted!(@slot $found, $at, "24"),
+        )
+    };
+    (@slot $found:literal, $at:literal, $slot:literal) => {
+        concat!(
+            "mov r9, qword ptr [rcx + ",
+            $at,
+            " + ",
+            $slot,
+            "]\n",
+            "xor r9, rdx\n",
+            "and r9, r11\n",
+            "cmp r9, rsi\n",
+            "je ",
+            $found,
+            "\n",
+        )
+    };
+}
+
+/// The bits of a note that tells that all bytes of a word were read.
+macro_rules! all_read {
+    () => {
+        "mov esi, 255\nmov r11, -65281\n"
+    };
+}
+
+/// The bits of a note that tells that all bytes of a word were written.
+macro_rules! all_written {
+    () => {
+        "mov esi, 65280\nmov r11, -256\n"
+    };
+}
+
+/// Looks for a note about a part of a word: `$mask` is the mask of the bytes if they were the first ones, eight bits higher
+/// for a write.
+macro_rules! find_part_noted {
+    ($found:literal, $mask:literal) => {
+        concat!(
+            "mov r8, rcx\n",
+            "mov ecx, edi\n",
+            "and ecx, 7\n",
+            "mov esi, ",
+            $mask,
+            "\n",
+            "shl esi, cl\n",
+            "mov r11, -65536\n",
+            "or r11, rsi\n",
+            "mov rcx, r8\n",
+            "and rcx, -32\n",
+            find_noted!($found, "0", ""),
+        )
+    };
+}
+
 /// A write within one half word.
 macro_rules! check_write {
-    ($unaligned:literal) => {
+    ($unaligned:literal, $mask:literal) => {
         concat!(
             prepare!($unaligned),
             "xor rdx, qword ptr [rcx]\n",
             "mov r9, qword ptr [rcx + 8]\n",
             "or rdx, r9\n",
             "shr rdx, 22\n",
-            "jnz 2f\n",
+            "jnz 3f\n",
+            "4:\n",
             "ret\n",
+            "3:\n",
+            find_part_noted!("4b", $mask),
         )
     };
 }
@@ -106,8 +191,13 @@ macro_rules! check_write_8 {
             "or r9, qword ptr [rcx + 8]\n",
             "or r9, qword ptr [rcx + 24]\n",
             "shr r9, 22\n",
-            "jnz 2f\n",
+            "jnz 3f\n",
+            "4:\n",
             "ret\n",
+            "3:\n",
+            "test dil, 4\n",
+            "jnz 2f\n",
+            find_noted!("4b", "0", all_written!()),
         )
     };
 }
@@ -132,97 +222,16 @@ macro_rules! check_write_16 {
             "or r9, qword ptr [rcx + 40]\n",
             "or r9, qword ptr [rcx + 56]\n",
             "shr r9, 22\n",
-            "jnz 2f\n",
+            "jnz 3f\n",
+            "4:\n",
             "ret\n",
-        )
-    };
-}
-
-/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not in the word. Leaves the head in `r11`.
-macro_rules! look_elsewhere {
-    ($head:literal, $elsewhere:literal) => {
-        concat!(
-            "mov r11, qword ptr [rcx + ",
-            $head,
-            "]\n",
-            "mov rsi, r11\n",
-            "shr rsi, 61\n",
-            "jnz ",
-            $elsewhere,
-            "\n",
-        )
-    };
-}
-
-/// Goes to `$found` if the thread is noted as a reader of all bytes in the shadow of a word, `$at` bytes after `rcx`: first
-/// where its note is put if there is room.
-macro_rules! find_reader {
-    ($found:literal, $at:literal) => {
-        concat!(
-            "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r10, qword ptr fs:[rax + {note}]\n",
-            "mov r9, qword ptr [rcx + r10 + ",
-            $at,
-            "]\n",
-            "xor r9, rdx\n",
-            "cmp r9, 255\n",
-            "je ",
-            $found,
-            "\n",
-            find_reader!(@other $found, $at, "0"),
-            find_reader!(@other $found, $at, "16"),
-            find_reader!(@other $found, $at, "24"),
-        )
-    };
-    (@other $found:literal, $at:literal, $slot:literal) => {
-        concat!(
-            "mov r9, qword ptr [rcx + ",
-            $at,
-            " + ",
-            $slot,
-            "]\n",
-            "xor r9, rdx\n",
-            "cmp r9, 255\n",
-            "je ",
-            $found,
-            "\n",
-        )
-    };
-}
-
-/// The same for a part of a word: `$mask` is the mask of the bytes if they were the first ones.
-macro_rules! find_part_reader {
-    ($mask:literal, $found:literal) => {
-        concat!(
-            "mov rdx, qword ptr fs:[rax + {read}]\n",
-            "mov r10, qword ptr fs:[rax + {note}]\n",
-            "mov r8, rcx\n",
-            "and r8, -32\n",
-            "mov ecx, edi\n",
-            "and ecx, 7\n",
-            "mov esi, ",
-            $mask,
-            "\n",
-            "shl esi, cl\n",
-            "mov r11, -256\n",
-            "or r11, rsi\n",
-            find_part_reader!(@slot $found, "r10"),
-            find_part_reader!(@slot $found, "0"),
-            find_part_reader!(@slot $found, "16"),
-            find_part_reader!(@slot $found, "24"),
-        )
-    };
-    (@slot $found:literal, $slot:literal) => {
-        concat!(
-            "mov r9, qword ptr [r8 + ",
-            $slot,
-            "]\n",
-            "xor r9, rdx\n",
-            "and r9, r11\n",
-            "cmp r9, rsi\n",
-            "je ",
-            $found,
-            "\n",
+            "3:\n",
+            "test dil, 4\n",
+            "jnz 2f\n",
+            find_noted!("5f", "0", all_written!()),
+            "jmp 2f\n",
+            "5:\n",
+            find_noted!("4b", "32", all_written!()),
         )
     };
 }
@@ -246,7 +255,7 @@ macro_rules! check_read {
             "4:\n",
             "ret\n",
             "3:\n",
-            find_part_reader!($mask, "4b"),
+            find_part_noted!("4b", $mask),
         )
     };
 }
@@ -281,7 +290,7 @@ macro_rules! check_read_8 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            find_reader!("4b", "0"),
+            find_noted!("4b", "0", all_read!()),
         )
     };
 }
@@ -329,10 +338,10 @@ macro_rules! check_read_16 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            find_reader!("5f", "0"),
+            find_noted!("5f", "0", all_read!()),
             "jmp 2f\n",
             "5:\n",
-            find_reader!("4b", "32"),
+            find_noted!("4b", "32", all_read!()),
         )
     };
 }
@@ -382,24 +391,24 @@ hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned
     read_4, { read = READ, note = NOTE }, check_read!("3", "15"));
 hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
     read_8, { read = READ, note = NOTE }, check_read_8!());
-hook!(__tsan_write1 __tsan_volatile_write1, write_1, {}, check_write!("0"));
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
-    write_2, {}, check_write!("1"));
+    write_2, { read = READ, note = NOTE }, check_write!("1", "768"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
-    write_4, {}, check_write!("3"));
+    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
-    write_8, {}, check_write_8!());
+    write_8, { read = READ, note = NOTE }, check_write_8!());
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
-hook!(__tsan_read_write1, read_write_1, {}, check_write!("0"));
-hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, {}, check_write!("1"));
-hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, {}, check_write!("3"));
-hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, {}, check_write_8!());
+hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"));
+hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
     read_16, { read = READ, note = NOTE }, check_read_16!());
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
-    write_16, {}, check_write_16!());
-hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, {}, check_write_16!());
+    write_16, { read = READ, note = NOTE }, check_write_16!());
+hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!());
 
 /// Hooks that are told the place.
 macro_rules! hook_with_place {

@@ -216,7 +216,7 @@ fn modify<T: Word>(at: *mut T, order: c_int, pc: usize, operation: impl FnOnce()
     if !watch::is_on() {
         return operation();
     }
-    watch::atomic(at as usize, size_of::<T>(), pc, || (ReadModifyWrite, memory_order(order), operation()))
+    watch::modify(at as usize, size_of::<T>(), pc, memory_order(order), operation)
 }
 
 macro_rules! modifications {

@@ -59,7 +59,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         pc: usize,
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     ) {
-        self.atomic_by(thread, addr, size, pc, perform);
+        self.atomic_by(thread, addr, size, pc, false, perform);
     }
 
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize) {
@@ -271,6 +271,9 @@ impl<A: Shadowed> Watcher for Driver<A> {
         }
         telling::final_counts(thread);
         tls::set_epoch(0, 0);
+        if let Some(entries) = thread.quiet.take() {
+            entries.release(|word, mask| Self::keep_quiet(entries, word, mask));
+        }
         if A::COMPACT {
             self.actors.end(thread.actor, thread.position, A::LAST_POSITION);
         }

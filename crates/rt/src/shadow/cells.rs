@@ -85,7 +85,7 @@ impl<C: Default> Cells<C> {
         std::iter::once(&self.first).chain(&self.others).filter(|cell| cell.0 != 0)
     }
 
-    fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
         std::iter::once(&mut self.first).chain(&mut self.others).filter(|cell| cell.0 != 0)
     }
 

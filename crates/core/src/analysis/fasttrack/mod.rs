@@ -244,6 +244,25 @@ impl FastTrack<Compact> {
         publish(new.epoch(), thread, &mut atomics.published, operation);
         true
     }
+
+    /// A relaxed read-modify-write as a cell remembers it, if it publishes nothing.
+    #[inline]
+    pub fn quiet(thread: &Thread, new: Compact) -> Option<CompactAtomic> {
+        let operation = AtomicOperation { kind: AtomicKind::ReadModifyWrite, order: MemoryOrder::Relaxed };
+        thread.released().is_none().then(|| CompactAtomic::of(new, operation))
+    }
+
+    /// True if a relaxed read-modify-write by a thread that has done one before takes nothing over and races with nothing,
+    /// until an operation of another kind comes: then it need only be remembered, by [`FastTrack::remember_quiet`].
+    #[inline]
+    pub fn is_quiet(cell: &Cell<Compact>) -> bool {
+        cell.atomics.as_ref().is_some_and(|atomics| atomics.published.is_empty())
+    }
+
+    /// Remembers what [`FastTrack::quiet`] gave.
+    pub fn remember_quiet(cell: &mut Cell<Compact>, operation: CompactAtomic) {
+        cell.atomics.get_or_insert_default().writes.insert(operation, |_| false);
+    }
 }
 
 impl<R: Remembered> Analysis for FastTrack<R> {

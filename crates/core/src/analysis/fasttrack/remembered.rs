@@ -186,6 +186,18 @@ impl CompactAtomic {
         Self(access.0 | (operation.order as u64 | both) << Compact::BITS)
     }
 
+    /// The operation as a word.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The operation of a word that [`CompactAtomic::bits`] gave.
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     #[inline]
     pub(super) fn access(self) -> Compact {
         Compact(self.0 & ((1 << Compact::BITS) - 1))

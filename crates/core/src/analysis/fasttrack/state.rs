@@ -167,6 +167,12 @@ impl Published {
         }
     }
 
+    /// True if nothing was published.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.clock.is_empty()
+    }
+
     pub(super) fn join_published(&mut self, other: &Published) {
         self.clock.join(&other.clock);
         self.by = Epoch::default();

@@ -193,7 +193,7 @@ impl Machine {
                 let (at, pc) = self.step(actor, op, size);
                 verdict = self.model_atomic(actor, &at, AtomicOperation { kind, order }, byte, size);
                 let thread = &mut self.threads[actor];
-                self.driver.atomic(thread, addr, size, pc, &mut || (kind, order));
+                tell_atomic(&self.driver, thread, (kind, order), addr, size, pc);
             }
             Deed::Fence { order } => {
                 let (at, pc) = self.step(actor, Op::Fence { order }, 0);
@@ -308,6 +308,22 @@ impl Drop for Machine {
         tls::set_epoch(0, 0);
         shadow::forget::<Races>(self.base, self.size());
         self.threads.drain(..).for_each(drop_thread);
+    }
+}
+
+/// Tells an atomic operation as the hooks do.
+pub(super) fn tell_atomic(
+    driver: &Driver<Races>,
+    thread: &mut Thread,
+    (kind, order): (AtomicKind, MemoryOrder),
+    addr: usize,
+    size: usize,
+    pc: usize,
+) {
+    let quiet = kind == AtomicKind::ReadModifyWrite && order == MemoryOrder::Relaxed;
+    let fence = || std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    if !quiet || driver.modify_quietly(thread, addr, size, pc, fence).is_err() {
+        driver.atomic_by(thread, addr, size, pc, quiet, || (kind, order));
     }
 }
 

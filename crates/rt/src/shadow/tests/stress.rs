@@ -1,6 +1,6 @@
 //! Many threads at once on the same words.
 
-use super::machine::{ACTORS, Races, drop_thread, new_driver, new_thread, tell_access};
+use super::machine::{ACTORS, Races, drop_thread, new_driver, new_thread, tell_access, tell_atomic};
 use super::{alone, kept, words_with_more};
 use crate::driver::Driver;
 use crate::layout::WORD_BYTES;
@@ -41,7 +41,7 @@ fn one_round(driver: &Driver<Races>, thread: &mut Thread, random: usize, words: 
         10 | 11 => {
             let kind = if choice == 10 { AtomicKind::Load } else { AtomicKind::ReadModifyWrite };
             let order = if random % 64 == 0 { MemoryOrder::AcquireRelease } else { MemoryOrder::Relaxed };
-            driver.atomic(thread, address, size, 9, &mut || (kind, order));
+            tell_atomic(driver, thread, (kind, order), address, size, 9);
         }
         12 if random % 64 == 0 => driver.happens_before(thread, BASE + word * WORD_BYTES, 10),
         12 => driver.happens_after(thread, BASE + word * WORD_BYTES, 10),
