@@ -12,12 +12,13 @@ mod events;
 
 use crate::actors::Actors;
 use crate::adversary::Adversary;
+use crate::objects::ObjectsAt;
 use crate::places::PlaceNumber;
 use crate::record::Recorder;
 use crate::shadow::{self, Locked, Shadowed, Word, words};
 use crate::thread::{Entry, Registry, Thread};
 use crate::watcher::Watcher;
-use crate::{blocks, layout, objects, quiet, telling, tls};
+use crate::{blocks, layout, quiet, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,
@@ -276,9 +277,9 @@ impl<A: Shadowed> Driver<A> {
         }
     }
 
-    fn on_object<R>(&self, address: usize, act: impl FnOnce(&mut objects::Objects<A>) -> R) -> Option<R> {
+    fn on_object<R>(&self, address: usize, act: impl FnOnce(&mut ObjectsAt<'_, A>) -> R) -> Option<R> {
         let mut locked: Locked<'_, A> = Word::of(address).lock()?;
-        Some(act(&mut locked.make_record().objects))
+        Some(act(&mut locked.make_record().objects.at(address)))
     }
 
     /// A relaxed read-modify-write, which `perform` does, if the thread may keep it for itself (see `quiet`). Else `perform`

@@ -1,13 +1,21 @@
 //! Locks, conditions, barriers and tokens: things that order threads and are known by their address. They are kept in the
-//! record of the word at that address, so that they are found without a search and vanish with the memory.
+//! record of the word at that address, so that they are found without a search and vanish with the memory. Small ones may
+//! share a word.
 
+use crate::layout::WORD_BYTES;
 use crate::shadow::Shadowed;
 use keirin_core::event::{BarrierId, ConditionId, LockId, ThreadId};
 use keirin_core::replay::{Barrier, Lock};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The things at one address. Mostly there is one.
-pub(crate) struct Objects<A: Shadowed>(Vec<Object<A>>);
+/// The things in one word, each with the byte of the word at which it lies. Mostly there is one.
+pub(crate) struct Objects<A: Shadowed>(Vec<(u8, Object<A>)>);
+
+/// The things at one address.
+pub(crate) struct ObjectsAt<'a, A: Shadowed> {
+    list: &'a mut Vec<(u8, Object<A>)>,
+    byte: u8,
+}
 
 enum Object<A: Shadowed> {
     Lock(LockId, Lock<A::Sync, ThreadId>),
@@ -33,16 +41,17 @@ pub(crate) fn locks() -> u32 {
 
 /// Finds a thing of one kind, or makes one with the next number.
 macro_rules! find_or_make {
-    ($list:expr, $kind:ident($($part:ident),+), $make:expr) => {{
-        let list = &mut $list;
-        let index = match list.iter().position(|object| matches!(object, Object::$kind(..))) {
+    ($at:expr, $kind:ident($($part:ident),+), $make:expr) => {{
+        let ObjectsAt { list, byte } = $at;
+        let is_it = |object: &(u8, Object<A>)| object.0 == *byte && matches!(object.1, Object::$kind(..));
+        let index = match list.iter().position(is_it) {
             Some(index) => index,
             None => {
-                list.push($make);
+                list.push((*byte, $make));
                 list.len() - 1
             }
         };
-        match &mut list[index] {
+        match &mut list[index].1 {
             Object::$kind($($part),+) => ($($part),+),
             _ => unreachable!("it was found by its kind"),
         }
@@ -54,18 +63,36 @@ impl<A: Shadowed> Objects<A> {
         self.0.is_empty()
     }
 
+    /// Those at an address of the word.
+    #[inline]
+    pub(crate) fn at(&mut self, address: usize) -> ObjectsAt<'_, A> {
+        ObjectsAt { list: &mut self.0, byte: (address % WORD_BYTES) as u8 }
+    }
+
+    /// Forgets those that lie at some bytes of the word.
+    pub(crate) fn forget(&mut self, mask: u8) {
+        self.0.retain(|(byte, _)| mask >> byte & 1 == 0);
+    }
+}
+
+impl<A: Shadowed> ObjectsAt<'_, A> {
+    /// Forgets them.
+    pub(crate) fn forget(&mut self) {
+        self.list.retain(|(byte, _)| *byte != self.byte);
+    }
+
     /// The lock at this address. True if it is new.
     pub(crate) fn lock(&mut self) -> (LockId, &mut Lock<A::Sync, ThreadId>, bool) {
-        let known = self.0.iter().any(|object| matches!(object, Object::Lock(..)));
+        let known = self.known_lock().is_some();
         let make = || Object::Lock(LockId(LOCKS.fetch_add(1, Ordering::Relaxed)), Lock::default());
-        let (id, lock) = find_or_make!(self.0, Lock(id, lock), make());
+        let (id, lock) = find_or_make!(self, Lock(id, lock), make());
         (*id, lock, !known)
     }
 
     /// The lock at this address, if it was ever taken.
     pub(crate) fn known_lock(&mut self) -> Option<(LockId, &mut Lock<A::Sync, ThreadId>)> {
-        self.0.iter_mut().find_map(|object| match object {
-            Object::Lock(id, lock) => Some((*id, lock)),
+        self.list.iter_mut().find_map(|object| match object {
+            (byte, Object::Lock(id, lock)) if *byte == self.byte => Some((*id, lock)),
             _ => None,
         })
     }
@@ -74,7 +101,7 @@ impl<A: Shadowed> Objects<A> {
     pub(crate) fn condition(&mut self) -> (ConditionId, &mut A::Sync) {
         let make = || ConditionId(CONDITIONS.fetch_add(1, Ordering::Relaxed));
         let (id, sync) =
-            find_or_make!(self.0, Condition(id, sync), Object::Condition(make(), A::Sync::default()));
+            find_or_make!(self, Condition(id, sync), Object::Condition(make(), A::Sync::default()));
         (*id, sync)
     }
 
@@ -82,12 +109,12 @@ impl<A: Shadowed> Objects<A> {
     pub(crate) fn barrier(&mut self) -> (BarrierId, &mut Barrier<A::Sync>) {
         let make = || BarrierId(BARRIERS.fetch_add(1, Ordering::Relaxed));
         let (id, barrier) =
-            find_or_make!(self.0, Barrier(id, barrier), Object::Barrier(make(), Barrier::default()));
+            find_or_make!(self, Barrier(id, barrier), Object::Barrier(make(), Barrier::default()));
         (*id, barrier)
     }
 
     /// What two sides agreed on by this address.
     pub(crate) fn token(&mut self) -> &mut A::Sync {
-        find_or_make!(self.0, Token(sync), Object::Token(A::Sync::default()))
+        find_or_make!(self, Token(sync), Object::Token(A::Sync::default()))
     }
 }

@@ -743,9 +743,7 @@ impl<A: Shadowed> Locked<'_, A> {
         self.forget_notes(mask);
         let record = self.make_record();
         record.cells.forget(mask);
-        if mask & 1 != 0 {
-            record.objects = Objects::default();
-        }
+        record.objects.forget(mask);
         if record.cells.is_empty() && record.objects.is_empty() {
             drop(self.take_record());
             return self.set_numbers([0; 4]);

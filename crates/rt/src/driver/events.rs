@@ -138,7 +138,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
     }
 
     fn object_forgotten(&self, object: usize) {
-        self.on_object(object, |objects| *objects = objects::Objects::default());
+        self.on_object(object, |objects| objects.forget());
     }
 
     fn condition_waited(&self, thread: &mut Thread, condition: usize, pc: usize) {

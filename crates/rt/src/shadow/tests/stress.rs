@@ -51,7 +51,7 @@ fn one_round(driver: &Driver<Races>, thread: &mut Thread, random: usize, words: 
             // Forgetting a whole word also resets its lock.
             let held = HELD[word].swap(true, Ordering::Relaxed);
             assert!(whole || !held, "two hold the lock of word {word}");
-            locked.make_record().objects.token();
+            locked.make_record().objects.at(address).token();
             assert!(locked.has_record());
             HELD[word].store(false, Ordering::Relaxed);
         }
