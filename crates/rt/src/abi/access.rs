@@ -97,10 +97,11 @@ macro_rules! look_elsewhere {
 /// Goes to `$found` if the thread is noted in the shadow of a word, `$at` bytes after `rcx`: first where its note is put if
 /// there is room. `$bits` puts the bits that the note must have into `rsi`, and all that must be equal into `r11`.
 macro_rules! find_noted {
-    ($found:literal, $at:literal, $bits:expr) => {
+    ($found:literal, $at:literal, $bits:expr $(, $first:expr)?) => {
         concat!(
             "mov rdx, qword ptr fs:[rax + {read}]\n",
             "mov r10, qword ptr fs:[rax + {note}]\n",
+            $($first,)?
             $bits,
             find_noted!(@slot $found, $at, "r10"),
             find_noted!(@slot $found, $at, "0"),
@@ -129,6 +130,14 @@ macro_rules! find_noted {
 macro_rules! all_read {
     () => {
         "mov esi, 255\nmov r11, -65281\n"
+    };
+}
+
+/// Goes to `$found` if the note at its usual place tells that all bytes of a word were read, and none was written: what
+/// several threads read.
+macro_rules! only_read {
+    ($found:literal) => {
+        concat!("mov r9, qword ptr [rcx + r10]\n", "xor r9, rdx\n", "cmp r9, 255\n", "je ", $found, "\n",)
     };
 }
 
@@ -290,7 +299,7 @@ macro_rules! check_read_8 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            find_noted!("4b", "0", all_read!()),
+            find_noted!("4b", "0", all_read!(), only_read!("4b")),
         )
     };
 }
