@@ -42,7 +42,12 @@ pub(crate) fn update() {
 
 /// The module that holds an address; of several that were there one after the other the last.
 pub(crate) fn find(addr: usize) -> Option<Module> {
-    MODULES.lock().iter().rev().find(|module| (module.start..module.end).contains(&addr)).cloned()
+    look(addr, Module::clone)
+}
+
+/// Looks at the module that holds an address.
+fn look<R>(addr: usize, at: impl FnOnce(&Module) -> R) -> Option<R> {
+    MODULES.lock().iter().rev().find(|module| (module.start..module.end).contains(&addr)).map(at)
 }
 
 /// All modules so far.
@@ -54,15 +59,16 @@ pub(crate) fn all() -> Vec<Module> {
 #[inline]
 pub(crate) fn is_instrumented(addr: usize) -> bool {
     let executable = EXECUTABLE.0.load(Ordering::Relaxed)..EXECUTABLE.1.load(Ordering::Relaxed);
-    executable.contains(&addr) || find(addr).is_some_and(|module| module.instrumented)
+    executable.contains(&addr) || look(addr, |module| module.instrumented) == Some(true)
 }
 
 /// True if an address lies in the C++ standard library, whose functions do what the program asks for.
 pub(crate) fn is_standard_library(addr: usize) -> bool {
-    find(addr).is_some_and(|module| {
+    let is_it = |module: &Module| {
         let name = module.path.rsplit('/').next().unwrap_or_default();
         name.starts_with("libstdc++.so") || name.starts_with("libc++.so")
-    })
+    };
+    look(addr, is_it) == Some(true)
 }
 
 unsafe extern "C" fn add_module(
