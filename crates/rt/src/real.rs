@@ -136,6 +136,7 @@ macro_rules! originals {
         pub fn prepare() {
             $($(cells::$name.get();)*)*
             guards::prepare();
+            atomics::prepare();
             crate::intercept::plain::adopt(|name| next(name, None));
         }
     };
@@ -397,6 +398,49 @@ pub(crate) mod guards {
     pub(crate) fn abort() -> Option<Release> {
         // SAFETY: the C++ library has the function with this type.
         ABORT.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Release>(address) })
+    }
+}
+
+/// The library for atomic operations of any size; none if nothing but the program's own calls, which are ours, needs it.
+pub(crate) mod atomics {
+    use super::Original;
+    use libc::{c_int, c_void, size_t};
+
+    type Load = unsafe extern "C" fn(size_t, *mut c_void, *mut c_void, c_int);
+    type Store = unsafe extern "C" fn(size_t, *mut c_void, *const c_void, c_int);
+    type Exchange = unsafe extern "C" fn(size_t, *mut c_void, *const c_void, *mut c_void, c_int);
+    type Compare =
+        unsafe extern "C" fn(size_t, *mut c_void, *mut c_void, *const c_void, c_int, c_int) -> bool;
+
+    static LOAD: Original = Original::new("__atomic_load\0", None);
+    static STORE: Original = Original::new("__atomic_store\0", None);
+    static EXCHANGE: Original = Original::new("__atomic_exchange\0", None);
+    static COMPARE: Original = Original::new("__atomic_compare_exchange\0", None);
+
+    pub(super) fn prepare() {
+        for original in [&LOAD, &STORE, &EXCHANGE, &COMPARE] {
+            original.get();
+        }
+    }
+
+    pub(crate) fn load() -> Option<Load> {
+        // SAFETY: the library has the function with this type.
+        LOAD.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Load>(address) })
+    }
+
+    pub(crate) fn store() -> Option<Store> {
+        // SAFETY: the library has the function with this type.
+        STORE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Store>(address) })
+    }
+
+    pub(crate) fn exchange() -> Option<Exchange> {
+        // SAFETY: the library has the function with this type.
+        EXCHANGE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Exchange>(address) })
+    }
+
+    pub(crate) fn compare() -> Option<Compare> {
+        // SAFETY: the library has the function with this type.
+        COMPARE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Compare>(address) })
     }
 }
 

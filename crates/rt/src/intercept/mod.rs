@@ -14,6 +14,7 @@ use crate::watch;
 
 mod allocation;
 pub(crate) mod arch;
+mod atomics;
 mod c11;
 mod conditions;
 mod cxx;
