@@ -10,6 +10,7 @@
 use crate::intercept::arch::hooks;
 use crate::watch;
 use keirin_core::event::{
+    AccessKind,
     AtomicKind::{Load, ReadModifyWrite, Store},
     MemoryOrder,
 };
@@ -197,6 +198,7 @@ unsafe extern "C-unwind" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -
     if !watch::is_on() {
         return load();
     }
+    watch::atomic_awaited(AccessKind::Read, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (Load, memory_order(order), load()))
 }
 
@@ -207,6 +209,7 @@ unsafe extern "C-unwind" fn store<T: Word>(at: *mut T, value: T::Passed, order: 
     if !watch::is_on() {
         return store();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (Store, order, store()))
 }
 
@@ -216,6 +219,7 @@ fn modify<T: Word>(at: *mut T, order: c_int, pc: usize, operation: impl FnOnce()
     if !watch::is_on() {
         return operation();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (ReadModifyWrite, memory_order(order), operation()))
 }
 
@@ -238,6 +242,7 @@ unsafe fn compare<T: Word>(at: *mut T, expected: T, desired: T, orders: (c_int, 
     if !watch::is_on() {
         return perform();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || {
         let found = perform();
         if found == expected {
