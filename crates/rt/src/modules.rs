@@ -17,6 +17,16 @@ pub(crate) struct Module {
     pub(crate) instrumented: bool,
 }
 
+/// The C++ library of LLVM.
+const LLVM_LIBRARY: &str = "libc++.so";
+
+impl Module {
+    /// True if the name of its file begins like this.
+    fn has_name(&self, start: &str) -> bool {
+        self.path.rsplit('/').next().unwrap_or_default().starts_with(start)
+    }
+}
+
 static MODULES: Spin<Vec<Module>> = Spin::new(Vec::new());
 
 /// The memory of the executable, which nearly all callers are in.
@@ -42,7 +52,12 @@ pub(crate) fn update() {
 
 /// The module that holds an address; of several that were there one after the other the last.
 pub(crate) fn find(addr: usize) -> Option<Module> {
-    MODULES.lock().iter().rev().find(|module| (module.start..module.end).contains(&addr)).cloned()
+    look(addr, Module::clone)
+}
+
+/// Looks at the module that holds an address.
+fn look<R>(addr: usize, at: impl FnOnce(&Module) -> R) -> Option<R> {
+    MODULES.lock().iter().rev().find(|module| (module.start..module.end).contains(&addr)).map(at)
 }
 
 /// All modules so far.
@@ -54,15 +69,18 @@ pub(crate) fn all() -> Vec<Module> {
 #[inline]
 pub(crate) fn is_instrumented(addr: usize) -> bool {
     let executable = EXECUTABLE.0.load(Ordering::Relaxed)..EXECUTABLE.1.load(Ordering::Relaxed);
-    executable.contains(&addr) || find(addr).is_some_and(|module| module.instrumented)
+    executable.contains(&addr) || look(addr, |module| module.instrumented) == Some(true)
 }
 
 /// True if an address lies in the C++ standard library, whose functions do what the program asks for.
 pub(crate) fn is_standard_library(addr: usize) -> bool {
-    find(addr).is_some_and(|module| {
-        let name = module.path.rsplit('/').next().unwrap_or_default();
-        name.starts_with("libstdc++.so") || name.starts_with("libc++.so")
-    })
+    look(addr, |module| module.has_name("libstdc++.so") || module.has_name(LLVM_LIBRARY)) == Some(true)
+}
+
+/// True if an address lies in a library whose locks are those of the program. GNU's C++ library has its mutexes in headers:
+/// what it locks by itself is its own.
+pub(crate) fn locks_for_program(addr: usize) -> bool {
+    look(addr, |module| module.has_name(LLVM_LIBRARY)) == Some(true)
 }
 
 unsafe extern "C" fn add_module(

@@ -5,11 +5,12 @@
 //!
 //! Memory is taken from the C library's allocator under its internal names, which need no look-up: `dlsym` may allocate.
 
+use crate::intercept::arch::List;
 use libc::{
-    FILE, c_char, c_int, c_long, c_uint, c_void, clockid_t, mode_t, off_t, pid_t, pthread_attr_t,
-    pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t,
-    pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t, pthread_t, sem_t,
-    size_t, sockaddr, socklen_t, ssize_t, timespec,
+    FILE, c_char, c_int, c_long, c_uint, c_void, clockid_t, epoll_event, iovec, mode_t, msghdr, off_t, pid_t,
+    pthread_attr_t, pthread_barrier_t, pthread_barrierattr_t, pthread_cond_t, pthread_condattr_t,
+    pthread_mutex_t, pthread_mutexattr_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t,
+    pthread_t, sem_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t, time_t, timespec, timeval, tm,
 };
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -19,6 +20,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub(crate) type Routine = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// The same for threads of C11.
 pub(crate) type RoutineC11 = unsafe extern "C-unwind" fn(*mut c_void) -> c_int;
+/// What says how two elements are ordered.
+pub(crate) type Comparison = Option<unsafe extern "C-unwind" fn(*const c_void, *const c_void) -> c_int>;
 /// What is to be run once.
 pub(crate) type OnceRoutine = unsafe extern "C-unwind" fn();
 
@@ -133,6 +136,7 @@ macro_rules! originals {
         pub fn prepare() {
             $($(cells::$name.get();)*)*
             guards::prepare();
+            atomics::prepare();
             crate::intercept::plain::adopt(|name| next(name, None));
         }
     };
@@ -214,6 +218,7 @@ originals! {
     }
     otherwise () => {
         fn closefrom(first: c_int);
+        fn qsort(elements: *mut c_void, count: size_t, size: size_t, compare: Comparison);
         fn mtx_destroy(mutex: *mut pthread_mutex_t);
         fn cnd_destroy(condition: *mut pthread_cond_t);
         fn call_once(once: *mut c_int, routine: OnceRoutine);
@@ -243,6 +248,23 @@ originals! {
         fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
         fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int;
 
+        fn fclose(stream: *mut FILE) -> c_int;
+        fn puts(string: *const c_char) -> c_int;
+        fn fputs(string: *const c_char, stream: *mut FILE) -> c_int;
+        fn epoll_create(size: c_int) -> c_int;
+        fn epoll_create1(flags: c_int) -> c_int;
+        fn epoll_ctl(set: c_int, operation: c_int, descriptor: c_int, event: *mut epoll_event) -> c_int;
+        fn epoll_wait(set: c_int, events: *mut epoll_event, room: c_int, milliseconds: c_int) -> c_int;
+        fn epoll_pwait(set: c_int, events: *mut epoll_event, room: c_int, milliseconds: c_int, signals: *const sigset_t) -> c_int;
+
+        fn vsprintf(to: *mut c_char, format: *const c_char, arguments: List) -> c_int;
+        fn vsnprintf(to: *mut c_char, size: size_t, format: *const c_char, arguments: List) -> c_int;
+        fn __vsprintf_chk(to: *mut c_char, flag: c_int, room: size_t, format: *const c_char, arguments: List) -> c_int;
+        fn __vsnprintf_chk(to: *mut c_char, size: size_t, flag: c_int, room: size_t, format: *const c_char, arguments: List) -> c_int;
+
+        fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int;
+        fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int;
+
         fn fork() -> pid_t;
         fn _Fork() -> pid_t;
         fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int;
@@ -259,11 +281,23 @@ originals! {
         fn pwrite(descriptor: c_int, buffer: *const c_void, size: size_t, offset: off_t) -> ssize_t;
         fn recv(descriptor: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t;
         fn send(descriptor: c_int, buffer: *const c_void, size: size_t, flags: c_int) -> ssize_t;
+        fn readv(descriptor: c_int, pieces: *const iovec, count: c_int) -> ssize_t;
+        fn writev(descriptor: c_int, pieces: *const iovec, count: c_int) -> ssize_t;
+        fn preadv(descriptor: c_int, pieces: *const iovec, count: c_int, offset: off_t) -> ssize_t;
+        fn pwritev(descriptor: c_int, pieces: *const iovec, count: c_int, offset: off_t) -> ssize_t;
+        fn recvmsg(descriptor: c_int, message: *mut msghdr, flags: c_int) -> ssize_t;
+        fn sendmsg(descriptor: c_int, message: *const msghdr, flags: c_int) -> ssize_t;
+        fn recvfrom(descriptor: c_int, buffer: *mut c_void, size: size_t, flags: c_int, from: *mut sockaddr, from_size: *mut socklen_t) -> ssize_t;
+        fn __recvfrom_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int, from: *mut sockaddr, from_size: *mut socklen_t) -> ssize_t;
+        fn sendto(descriptor: c_int, buffer: *const c_void, size: size_t, flags: c_int, to: *const sockaddr, to_size: socklen_t) -> ssize_t;
+        fn getdelim(line: *mut *mut c_char, room: *mut size_t, end: c_int, stream: *mut FILE) -> ssize_t;
+        fn __pread_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t, room: size_t) -> ssize_t;
         fn __read_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t) -> ssize_t;
         fn __recv_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int) -> ssize_t;
     }
     otherwise 0 => {
         fn fread(buffer: *mut c_void, size: size_t, count: size_t, stream: *mut FILE) -> size_t;
+        fn __fread_chk(buffer: *mut c_void, room: size_t, size: size_t, count: size_t, stream: *mut FILE) -> size_t;
         fn fwrite(buffer: *const c_void, size: size_t, count: size_t, stream: *mut FILE) -> size_t;
 
         fn strnlen(string: *const c_char, limit: size_t) -> size_t;
@@ -273,6 +307,9 @@ originals! {
         fn strncasecmp(a: *const c_char, b: *const c_char, limit: size_t) -> c_int;
     }
     otherwise null_mut() => {
+        fn localtime_r(time: *const time_t, parts: *mut tm) -> *mut tm;
+        fn gmtime_r(time: *const time_t, parts: *mut tm) -> *mut tm;
+
         fn fgets(buffer: *mut c_char, size: c_int, stream: *mut FILE) -> *mut c_char;
         fn __fgets_chk(buffer: *mut c_char, room: size_t, size: c_int, stream: *mut FILE) -> *mut c_char;
 
@@ -361,6 +398,49 @@ pub(crate) mod guards {
     pub(crate) fn abort() -> Option<Release> {
         // SAFETY: the C++ library has the function with this type.
         ABORT.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Release>(address) })
+    }
+}
+
+/// The library for atomic operations of any size; none if nothing but the program's own calls, which are ours, needs it.
+pub(crate) mod atomics {
+    use super::Original;
+    use libc::{c_int, c_void, size_t};
+
+    type Load = unsafe extern "C" fn(size_t, *mut c_void, *mut c_void, c_int);
+    type Store = unsafe extern "C" fn(size_t, *mut c_void, *const c_void, c_int);
+    type Exchange = unsafe extern "C" fn(size_t, *mut c_void, *const c_void, *mut c_void, c_int);
+    type Compare =
+        unsafe extern "C" fn(size_t, *mut c_void, *mut c_void, *const c_void, c_int, c_int) -> bool;
+
+    static LOAD: Original = Original::new("__atomic_load\0", None);
+    static STORE: Original = Original::new("__atomic_store\0", None);
+    static EXCHANGE: Original = Original::new("__atomic_exchange\0", None);
+    static COMPARE: Original = Original::new("__atomic_compare_exchange\0", None);
+
+    pub(super) fn prepare() {
+        for original in [&LOAD, &STORE, &EXCHANGE, &COMPARE] {
+            original.get();
+        }
+    }
+
+    pub(crate) fn load() -> Option<Load> {
+        // SAFETY: the library has the function with this type.
+        LOAD.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Load>(address) })
+    }
+
+    pub(crate) fn store() -> Option<Store> {
+        // SAFETY: the library has the function with this type.
+        STORE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Store>(address) })
+    }
+
+    pub(crate) fn exchange() -> Option<Exchange> {
+        // SAFETY: the library has the function with this type.
+        EXCHANGE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Exchange>(address) })
+    }
+
+    pub(crate) fn compare() -> Option<Compare> {
+        // SAFETY: the library has the function with this type.
+        COMPARE.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Compare>(address) })
     }
 }
 

@@ -304,6 +304,14 @@ pub fn lock_awaited(pc: usize) {
     }
 }
 
+/// An atomic operation is about to be done: a read, or one that writes.
+#[inline]
+pub(crate) fn atomic_awaited(kind: AccessKind, addr: usize, size: usize, pc: usize) {
+    if ADVERSARY.load(Ordering::Relaxed) {
+        with(|watcher, thread| watcher.atomic_awaited(thread, kind, addr, size, pc));
+    }
+}
+
 /// A lock was acquired. Locks that are held already by the thread may be told again.
 pub fn lock_acquired(lock: usize, mode: LockMode, pc: usize) {
     with(|watcher, thread| watcher.lock_acquired(thread, lock, mode, pc));

@@ -18,6 +18,7 @@ pub(crate) trait Watcher: Sync {
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     );
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
+    fn atomic_awaited(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);
     fn lock_awaited(&self, thread: &mut Thread, pc: usize);
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
     fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);

@@ -19,9 +19,25 @@ pub(crate) const FINDINGS: i32 = 66;
 /// What every finding of these programs begins with.
 pub(crate) const RACE: &str = "data race on `shared`";
 
-/// Some tests need what only root may do.
+/// Root is not refused what others are.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// What a command stands behind that may change its root and mount file systems of its own: a namespace of mounts, and for
+/// who is not root one of users as well, in which they are root.
+pub(crate) fn privileged() -> &'static [&'static str] {
+    static PRIVILEGED: LazyLock<&[&str]> = LazyLock::new(|| {
+        let ways: [&[&str]; 2] = [&["unshare", "--mount"], &["unshare", "--map-root-user", "--mount"]];
+        let works = |way: &&[&str]| {
+            let probe = "mount -t tmpfs none /mnt && exec chroot / true";
+            let run = Command::new(way[0]).args(&way[1..]).args(["sh", "-c", probe]).output();
+            run.is_ok_and(|output| output.status.success())
+        };
+        let way = ways.into_iter().find(works);
+        way.expect("this test mounts a file system or changes its root: that needs root or namespaces of users (unshare -r -m)")
+    });
+    *PRIVILEGED
 }
 
 /// A folder of the test's own.

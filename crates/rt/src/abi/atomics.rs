@@ -10,6 +10,7 @@
 use crate::intercept::arch::hooks;
 use crate::watch;
 use keirin_core::event::{
+    AccessKind,
     AtomicKind::{Load, ReadModifyWrite, Store},
     MemoryOrder,
 };
@@ -18,7 +19,7 @@ use std::arch::{asm, global_asm};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 /// The memory order that a compiler passes. Higher bits are hints for the processor.
-fn memory_order(order: c_int) -> MemoryOrder {
+pub(crate) fn memory_order(order: c_int) -> MemoryOrder {
     match order & 0xffff {
         0 => MemoryOrder::Relaxed,
         1 => MemoryOrder::Consume,
@@ -197,6 +198,7 @@ unsafe extern "C-unwind" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -
     if !watch::is_on() {
         return load();
     }
+    watch::atomic_awaited(AccessKind::Read, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (Load, memory_order(order), load()))
 }
 
@@ -207,6 +209,7 @@ unsafe extern "C-unwind" fn store<T: Word>(at: *mut T, value: T::Passed, order: 
     if !watch::is_on() {
         return store();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (Store, order, store()))
 }
 
@@ -216,6 +219,7 @@ fn modify<T: Word>(at: *mut T, order: c_int, pc: usize, operation: impl FnOnce()
     if !watch::is_on() {
         return operation();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::modify(at as usize, size_of::<T>(), pc, memory_order(order), operation)
 }
 
@@ -238,6 +242,7 @@ unsafe fn compare<T: Word>(at: *mut T, expected: T, desired: T, orders: (c_int, 
     if !watch::is_on() {
         return perform();
     }
+    watch::atomic_awaited(AccessKind::Write, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || {
         let found = perform();
         if found == expected {
@@ -369,6 +374,58 @@ comparisons!(u8, "__tsan_atomic8");
 comparisons!(u16, "__tsan_atomic16");
 comparisons!(u32, "__tsan_atomic32");
 comparisons!(u64, "__tsan_atomic64");
+
+/// What the library for atomic operations has for 128 bits, where a compiler does not use the processor's: the arguments are
+/// the same.
+#[cfg(feature = "interpose")]
+mod library {
+    use super::*;
+
+    export!("__atomic_load_16", "rdx", load::<u128>);
+    export!("__atomic_store_16", "r8", store::<u128>);
+    export!("__atomic_exchange_16", "r8", exchange::<u128>);
+    export!("__atomic_fetch_add_16", "r8", add::<u128>);
+    export!("__atomic_fetch_sub_16", "r8", sub::<u128>);
+    export!("__atomic_fetch_and_16", "r8", and::<u128>);
+    export!("__atomic_fetch_or_16", "r8", or::<u128>);
+    export!("__atomic_fetch_xor_16", "r8", xor::<u128>);
+    export!("__atomic_fetch_nand_16", "r8", nand::<u128>);
+    global_asm!(
+        ".globl __atomic_compare_exchange_16",
+        ".type __atomic_compare_exchange_16, @function",
+        ".set __atomic_compare_exchange_16, __tsan_atomic128_compare_exchange_strong",
+    );
+}
+
+/// A load of 128 bits that a program wants from the library.
+pub(crate) unsafe fn library_load(at: *mut u128, order: c_int, pc: usize) -> u128 {
+    // SAFETY: the contract of the operation.
+    unsafe { load(at, order, pc) }
+}
+
+/// The same for a store.
+pub(crate) unsafe fn library_store(at: *mut u128, value: u128, order: c_int, pc: usize) {
+    // SAFETY: the contract of the operation.
+    unsafe { store(at, value, order, pc) }
+}
+
+/// The same for an exchange.
+pub(crate) unsafe fn library_exchange(at: *mut u128, value: u128, order: c_int, pc: usize) -> u128 {
+    // SAFETY: the contract of the operation.
+    unsafe { exchange(at, value, order, pc) }
+}
+
+/// The same for a comparison with the value that is found: the value that was found.
+pub(crate) unsafe fn library_compare(
+    at: *mut u128,
+    expected: u128,
+    desired: u128,
+    orders: (c_int, c_int),
+    pc: usize,
+) -> u128 {
+    // SAFETY: the contract of the operation.
+    unsafe { compare(at, expected, desired, orders, pc) }
+}
 
 // With 128 bits the arguments fill all registers. Both orders go into one, which leaves one for the place of the call; the
 // value that is expected, if it is passed by itself, pushes the failure order onto the stack, and its place there, which is

@@ -1,6 +1,6 @@
 //! The functions that compilers call in instrumented code.
 
 pub mod access;
-mod atomics;
+pub(crate) mod atomics;
 pub mod functions;
 mod memory;

@@ -74,6 +74,12 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.after(thread);
     }
 
+    fn atomic_awaited(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        if layout::is_program(addr, size) {
+            self.provoke_access(thread, kind, addr, size, pc);
+        }
+    }
+
     fn lock_awaited(&self, thread: &mut Thread, pc: usize) {
         let Some(adversary) = &self.watching.adversary else { return };
         if thread.regions.is_empty() || !adversary.minds(AccessKind::Read) {

@@ -3,9 +3,9 @@
 //! after who gave it back. Servers that keep their connections in a table by number rely on it.
 
 use super::arch::intercept;
-use super::{counts, plain, tell_read, tell_write};
+use super::{counts, tell_read, tell_write};
 use crate::{files, real, watch};
-use libc::{FILE, c_char, c_int, c_uint, c_void, mode_t, off_t, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{c_char, c_int, c_uint, c_void, mode_t, off_t, size_t, sockaddr, socklen_t, ssize_t};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Descriptors beyond these are not followed.
@@ -28,7 +28,7 @@ fn token(descriptor: c_int) -> Option<usize> {
 }
 
 /// A channel was made, whose ends these are.
-fn opened(ends: &[c_int]) {
+pub(super) fn opened(ends: &[c_int]) {
     for &end in ends {
         if let Some(entry) = channel(end) {
             entry.store(ends[0] as u32 + 1, Relaxed);
@@ -58,8 +58,18 @@ fn given_back(descriptor: c_int, pc: usize) {
     }
 }
 
+/// Before a descriptor is closed.
+pub(super) fn closing(descriptor: c_int, pc: usize) {
+    // Who finds the other end closed knows what came before.
+    if counts(pc) {
+        goes_through(descriptor, pc);
+    }
+    duplicated(-1, descriptor);
+    given_back(descriptor, pc);
+}
+
 /// After the kernel has handed out a number. Passes it on.
-fn handed_out(descriptor: c_int, pc: usize) -> c_int {
+pub(super) fn handed_out(descriptor: c_int, pc: usize) -> c_int {
     if let Some(token) = number_token(descriptor)
         && counts(pc)
     {
@@ -82,23 +92,40 @@ unsafe fn pair_handed_out(ends: *const c_int, pc: usize) {
 }
 
 /// Before bytes are written from a buffer.
-fn sending<T>(descriptor: c_int, buffer: *const T, size: usize, pc: usize) {
+pub(super) fn sending<T>(descriptor: c_int, buffer: *const T, size: usize, pc: usize) {
     if counts(pc) {
         tell_read(buffer, size, pc);
-        if let Some(token) = token(descriptor) {
-            watch::happens_before(token, pc);
-        }
+        goes_through(descriptor, pc);
     }
 }
 
-/// After bytes were read into a buffer. Passes the number on.
-fn received<T>(descriptor: c_int, buffer: *const T, result: ssize_t, pc: usize) -> ssize_t {
+/// After something has come through a descriptor: what its sender did before is known.
+pub(super) fn come_through(descriptor: c_int, pc: usize) {
+    if let Some(token) = token(descriptor) {
+        watch::happens_after(token, pc);
+    }
+}
+
+/// Before something is sent through a descriptor.
+pub(super) fn goes_through(descriptor: c_int, pc: usize) {
+    if let Some(token) = token(descriptor) {
+        watch::happens_before(token, pc);
+    }
+}
+
+/// After bytes were read into a buffer of so many. Passes the number on.
+pub(super) fn received<T>(
+    descriptor: c_int,
+    buffer: *const T,
+    size: usize,
+    result: ssize_t,
+    pc: usize,
+) -> ssize_t {
     // Zero: the other end was closed, which is a message as well.
     if result >= 0 && counts(pc) {
-        if let Some(token) = token(descriptor) {
-            watch::happens_after(token, pc);
-        }
-        tell_write(buffer, result as usize, pc);
+        come_through(descriptor, pc);
+        // The size of a message can be more than there is room for.
+        tell_write(buffer, size.min(result as usize), pc);
     }
     result
 }
@@ -122,27 +149,35 @@ fn close_all_but_ours(first: c_uint, last: c_uint, flags: c_int) -> c_int {
 
 intercept! {
     fn read(descriptor: c_int, buffer: *mut c_void, size: size_t; pc) -> ssize_t {
-        received(descriptor, buffer, real::read(descriptor, buffer, size), pc)
+        received(descriptor, buffer, size, real::read(descriptor, buffer, size), pc)
     }
 
     fn __read_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t; pc) -> ssize_t {
-        received(descriptor, buffer, real::__read_chk(descriptor, buffer, size, room), pc)
+        received(descriptor, buffer, size, real::__read_chk(descriptor, buffer, size, room), pc)
     }
 
     fn pread(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t; pc) -> ssize_t {
-        received(descriptor, buffer, real::pread(descriptor, buffer, size, offset), pc)
+        received(descriptor, buffer, size, real::pread(descriptor, buffer, size, offset), pc)
     }
 
     fn pread64(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t; pc) -> ssize_t {
-        received(descriptor, buffer, real::pread(descriptor, buffer, size, offset), pc)
+        received(descriptor, buffer, size, real::pread(descriptor, buffer, size, offset), pc)
+    }
+
+    fn __pread_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t, room: size_t; pc) -> ssize_t {
+        received(descriptor, buffer, size, real::__pread_chk(descriptor, buffer, size, offset, room), pc)
+    }
+
+    fn __pread64_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, offset: off_t, room: size_t; pc) -> ssize_t {
+        received(descriptor, buffer, size, real::__pread_chk(descriptor, buffer, size, offset, room), pc)
     }
 
     fn recv(descriptor: c_int, buffer: *mut c_void, size: size_t, flags: c_int; pc) -> ssize_t {
-        received(descriptor, buffer, real::recv(descriptor, buffer, size, flags), pc)
+        received(descriptor, buffer, size, real::recv(descriptor, buffer, size, flags), pc)
     }
 
     fn __recv_chk(descriptor: c_int, buffer: *mut c_void, size: size_t, room: size_t, flags: c_int; pc) -> ssize_t {
-        received(descriptor, buffer, real::__recv_chk(descriptor, buffer, size, room, flags), pc)
+        received(descriptor, buffer, size, real::__recv_chk(descriptor, buffer, size, room, flags), pc)
     }
 
     fn write(descriptor: c_int, buffer: *const c_void, size: size_t; pc) -> ssize_t {
@@ -163,37 +198,6 @@ intercept! {
     fn send(descriptor: c_int, buffer: *const c_void, size: size_t, flags: c_int; pc) -> ssize_t {
         sending(descriptor, buffer, size, pc);
         real::send(descriptor, buffer, size, flags)
-    }
-
-    fn fread(buffer: *mut c_void, size: size_t, count: size_t, stream: *mut FILE; pc) -> size_t {
-        let result = real::fread(buffer, size, count, stream);
-        if counts(pc) {
-            tell_write(buffer, result * size, pc);
-        }
-        result
-    }
-
-    fn fwrite(buffer: *const c_void, size: size_t, count: size_t, stream: *mut FILE; pc) -> size_t {
-        if counts(pc) {
-            tell_read(buffer, size.saturating_mul(count), pc);
-        }
-        real::fwrite(buffer, size, count, stream)
-    }
-
-    fn fgets(buffer: *mut c_char, size: c_int, stream: *mut FILE; pc) -> *mut c_char {
-        let result = real::fgets(buffer, size, stream);
-        if !result.is_null() && counts(pc) {
-            tell_write(buffer, plain::strlen(buffer) + 1, pc);
-        }
-        result
-    }
-
-    fn __fgets_chk(buffer: *mut c_char, room: size_t, size: c_int, stream: *mut FILE; pc) -> *mut c_char {
-        let result = real::__fgets_chk(buffer, room, size, stream);
-        if !result.is_null() && counts(pc) {
-            tell_write(buffer, plain::strlen(buffer) + 1, pc);
-        }
-        result
     }
 
     fn pipe(ends: *mut c_int; pc) -> c_int {
@@ -242,20 +246,13 @@ intercept! {
         handed_out(duplicated(descriptor, real::dup3(descriptor, wanted, flags)), pc)
     }
 
-    // Who finds the other end closed knows what came before.
     fn close(descriptor: c_int; pc) -> c_int {
         if files::is_ours(descriptor) {
             // Without us it would not be open.
             real::set_errno(libc::EBADF);
             return -1;
         }
-        if let Some(token) = token(descriptor) {
-            if counts(pc) {
-                watch::happens_before(token, pc);
-            }
-            duplicated(-1, descriptor);
-        }
-        given_back(descriptor, pc);
+        closing(descriptor, pc);
         real::close(descriptor)
     }
 

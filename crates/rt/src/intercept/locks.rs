@@ -1,7 +1,7 @@
 //! Mutexes, reader/writer locks, spin locks.
 
 use super::arch::intercept;
-use super::counts;
+use super::counts_for_locks;
 use crate::{real, watch};
 use keirin_core::event::LockMode::{self, Exclusive, Shared};
 use libc::{
@@ -14,7 +14,7 @@ use libc::{
 /// The owner of a robust mutex may have died: the thread that is told so holds it.
 #[inline]
 pub(super) fn acquired<L>(lock: *mut L, mode: LockMode, pc: usize, result: c_int) -> c_int {
-    if (result == 0 || result == libc::EOWNERDEAD) && counts(pc) {
+    if (result == 0 || result == libc::EOWNERDEAD) && counts_for_locks(pc) {
         watch::lock_acquired(lock as usize, mode, pc);
     }
     result
@@ -23,7 +23,7 @@ pub(super) fn acquired<L>(lock: *mut L, mode: LockMode, pc: usize, result: c_int
 /// Before a wait for a lock.
 #[inline]
 fn awaited(pc: usize) {
-    if counts(pc) {
+    if counts_for_locks(pc) {
         watch::lock_awaited(pc);
     }
 }
@@ -31,7 +31,7 @@ fn awaited(pc: usize) {
 /// Before a release.
 #[inline]
 pub(super) fn released<L>(lock: *mut L, pc: usize) {
-    if counts(pc) {
+    if counts_for_locks(pc) {
         watch::lock_released(lock as usize, pc);
     }
 }

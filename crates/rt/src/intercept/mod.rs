@@ -10,10 +10,11 @@
 // Without their names nobody calls them.
 #![cfg_attr(not(feature = "interpose"), allow(dead_code))]
 
-use crate::watch;
+use crate::{modules, watch};
 
 mod allocation;
 pub(crate) mod arch;
+mod atomics;
 mod c11;
 mod conditions;
 mod cxx;
@@ -22,8 +23,11 @@ mod limits;
 mod locks;
 mod meeting;
 mod memory;
+mod messages;
 pub(crate) mod plain;
 mod process;
+mod results;
+mod streams;
 mod strings;
 mod table;
 mod threads;
@@ -32,6 +36,12 @@ mod threads;
 #[inline]
 fn counts(pc: usize) -> bool {
     watch::is_on() && watch::is_watched_caller(pc)
+}
+
+/// The same for locks. Those that LLVM's C++ library takes are the program's: its `std::mutex` is locked there, not in a header.
+#[inline]
+fn counts_for_locks(pc: usize) -> bool {
+    watch::is_on() && (watch::is_watched_caller(pc) || modules::locks_for_program(pc))
 }
 
 /// The same for waiting on conditions, which the C++ library does in the name of the program.
