@@ -2,8 +2,7 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
-#include <cstdint>
-#include <cstdio>
+#include "common.h"
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -43,25 +42,5 @@ struct Kernel {
             thread.join();
     }
 };
-
-// A generator of numbers that is the same everywhere.
-struct Random {
-    std::uint64_t state;
-
-    explicit Random(std::uint64_t seed) : state(seed * 0x9e3779b97f4a7c15u + 1) {}
-
-    std::uint64_t next()
-    {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return state;
-    }
-};
-
-inline void print_result(std::uint64_t checksum)
-{
-    std::printf("%016llx\n", static_cast<unsigned long long>(checksum));
-}
 
 #endif

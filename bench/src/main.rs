@@ -5,6 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
+use keirin_bench::runtime::online::{self, Library, Mode};
 use keirin_bench::runtime::{self, Compiler, adversarial, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
@@ -56,10 +57,7 @@ fn main() -> Result<()> {
         Some(("oracle", arguments)) => {
             let settings = oracle::Settings {
                 programs: *arguments.get_one("programs").expect("has a default"),
-                disciplines: arguments
-                    .get_many("disciplines")
-                    .map(|names| names.cloned().collect())
-                    .unwrap_or_default(),
+                disciplines: all_of(arguments, "disciplines"),
             };
             print(&oracle::tables(&settings)?);
             Ok(())
@@ -87,13 +85,29 @@ fn main() -> Result<()> {
                 rounds: *arguments.get_one("rounds").expect("has a default"),
                 share: f64::from(*arguments.get_one::<u32>("share").expect("has a default")),
                 threads: *arguments.get_one("threads").expect("has a default"),
-                kernels: arguments
-                    .get_many("kernels")
-                    .map(|names| names.cloned().collect())
-                    .unwrap_or_default(),
+                kernels: all_of(arguments, "kernels"),
                 compilers: compilers(arguments),
             };
             runtime::tables(&programs()?, &settings, print)
+        }
+        Some(("tasks-online", arguments)) => {
+            let settings = online::Settings {
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                share: *arguments.get_one("share").expect("has a default"),
+                threads: all_of(arguments, "threads"),
+                applications: all_of(arguments, "applications"),
+                compilers: compilers(arguments),
+                libraries: match arguments.get_many::<String>("library") {
+                    Some(names) => names.filter_map(|name| Library::from_name(name)).collect(),
+                    None => Library::ALL.to_vec(),
+                },
+                modes: match arguments.get_many::<Mode>("mode") {
+                    Some(modes) => modes.cloned().collect(),
+                    None => Mode::usual(),
+                },
+                plots: arguments.get_one("plots").cloned(),
+            };
+            online::tables(&programs()?, &settings, print)
         }
         Some(("adversarial", arguments)) => {
             let runs = *arguments.get_one("runs").expect("has a default");
@@ -216,6 +230,39 @@ fn command_line() -> Command {
                 ]),
         )
         .subcommand(
+            Command::new("tasks-online")
+                .about("What it costs to watch programs with tasks, beside the compilers' sanitizers")
+                .args([
+                    rounds.clone(),
+                    compiler.clone(),
+                    Arg::new("library")
+                        .long("library")
+                        .value_name("NAME")
+                        .action(ArgAction::Append)
+                        .value_parser(PossibleValuesParser::new(Library::ALL.map(Library::name)))
+                        .help("Library for the tasks; both unless told otherwise"),
+                    Arg::new("mode")
+                        .long("mode")
+                        .value_name("NAME[=OPTIONS]")
+                        .action(ArgAction::Append)
+                        .value_parser(Mode::parse)
+                        .help("How keirin watches: a name, or a new name and options of `keirin run`"),
+                    counted("threads", "2", 64)
+                        .action(ArgAction::Append)
+                        .help("Threads of each application; may be given several times"),
+                    counted("share", "100", 1000).help("Per cent of the usual work of each application"),
+                    Arg::new("plots")
+                        .long("plots")
+                        .value_name("FOLDER")
+                        .value_parser(value_parser!(PathBuf))
+                        .help("Write the tables as plots (SVG) as well"),
+                    Arg::new("applications")
+                        .value_name("APPLICATION")
+                        .num_args(0..)
+                        .help("Applications; all by default"),
+                ]),
+        )
+        .subcommand(
             Command::new("adversarial")
                 .about("How often a defect is found with and without adversarial scheduling")
                 .args([counted("runs", "50", 10_000).help("Runs of each program"), compiler.clone()]),
@@ -277,6 +324,11 @@ fn families(arguments: &ArgMatches, default: &[Family]) -> Vec<Family> {
         Some(families) => families.copied().collect(),
         None => default.to_vec(),
     }
+}
+
+/// All values of an argument.
+fn all_of<T: Clone + Send + Sync + 'static>(arguments: &ArgMatches, name: &str) -> Vec<T> {
+    arguments.get_many(name).map(|values| values.cloned().collect()).unwrap_or_default()
 }
 
 fn compilers(arguments: &ArgMatches) -> Vec<Compiler> {

@@ -4,6 +4,7 @@
 use crate::child::{Cost, Ending, improve, run_to_end, run_with_findings_until};
 use crate::programs::Programs;
 use crate::readers::Reader;
+use crate::statistics::Statistics;
 use crate::table::{Table, count, goal, mebibytes, nothing, seconds};
 use crate::workload::Trace;
 use anyhow::{Context, Result};
@@ -96,7 +97,7 @@ fn with_locks(programs: &Programs, settings: &Settings, folder: &Path, family: F
     let trace = Trace::generate(programs, folder, family, settings.events, "ktrace")?;
     let rows: Vec<&Contestant> = ANALYSES.iter().chain(&VARIANTS).collect();
     let (decoding, measured) = measure(programs, settings, folder, &trace, &rows)?;
-    let (events, accesses) = measured[EMPTY].statistics.events_and_accesses().context("no figures")?;
+    let (events, accesses) = events_and_accesses(&measured[EMPTY].statistics)?;
     Ok(format!(
         "### `{family}`: {}\n\n{} events, {} of them accesses; {} tasks.\n\n{}\nPTRacer with other structures and \
          caches:\n\n{}\n",
@@ -113,7 +114,7 @@ fn without_locks(programs: &Programs, settings: &Settings, folder: &Path, family
     let trace = Trace::generate_without_locks(programs, folder, family, settings.events, "ktrace")?;
     let rows: Vec<&Contestant> = LOCK_FREE.iter().collect();
     let (decoding, measured) = measure(programs, settings, folder, &trace, &rows)?;
-    let (events, accesses) = measured[EMPTY].statistics.events_and_accesses().context("no figures")?;
+    let (events, accesses) = events_and_accesses(&measured[EMPTY].statistics)?;
     Ok(format!(
         "The same family without locks, {} events, {} of them accesses:\n\n{}\n",
         count(events),
@@ -268,42 +269,8 @@ fn structures(events: u64, accesses: u64, measured: &[Measured]) -> Table {
     table
 }
 
-/// The figures that `keirin check --stats` prints.
-struct Statistics(String);
-
-impl Statistics {
-    /// The figure with a name.
-    fn get(&self, name: &str) -> Option<u64> {
-        let figure = |line: &str| {
-            let (before, value) = line.rsplit_once(": ")?;
-            let (_, found) = before.rsplit_once(": ")?;
-            if found == name { value.trim().parse().ok() } else { None }
-        };
-        self.0.lines().find_map(figure)
-    }
-
-    /// Both are in the line about the whole trace.
-    fn events_and_accesses(&self) -> Option<(u64, u64)> {
-        let line = self.0.lines().find(|line| line.contains(" accesses, "))?;
-        let (_, figures) = line.rsplit_once(": ")?;
-        let mut numbers = figures.split(", ").map(|part| part.split(' ').next()?.parse().ok());
-        Some((numbers.next()??, numbers.next()??))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_read_from_messages() {
-        let text = "keirin: a: b.ktrace: 1000056 events, 579333 accesses, 4 threads\n\
-                    keirin: a: b.ktrace: ptracer: locations: 4092\n\
-                    keirin: a: b.ktrace: ptracer: bytes about locations: 289168\n";
-        let statistics = Statistics(text.to_owned());
-        assert_eq!(statistics.events_and_accesses(), Some((1_000_056, 579_333)));
-        assert_eq!(statistics.get("locations"), Some(4092));
-        assert_eq!(statistics.get("bytes about locations"), Some(289_168));
-        assert_eq!(statistics.get("questions"), None);
-    }
+/// Both are in the line about the whole trace.
+fn events_and_accesses(statistics: &Statistics) -> Result<(u64, u64)> {
+    let both = statistics.of_run("events").zip(statistics.of_run("accesses"));
+    both.context("no figures")
 }

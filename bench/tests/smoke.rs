@@ -1,6 +1,8 @@
 //! Makes every table with tiny traces. Times are never looked at: only that there are figures where figures belong.
 
 use keirin_bench::programs::Programs;
+use keirin_bench::runtime::Compiler;
+use keirin_bench::runtime::online::{self, Library, Mode};
 use keirin_bench::shapes::Shape;
 use keirin_bench::{analyses, many_tasks, oracle, structure, tasks, traces, transactions};
 use keirin_core::generate::Family;
@@ -191,5 +193,38 @@ fn memory_of_many_tasks_is_measured() {
             assert!([1, 2, 3, 5, 6, 7].iter().all(|&column| is_figure(row[column])), "{table}");
         }
         assert!(rows[2][8].starts_with("flat memory: "), "{table}");
+    }
+}
+
+#[test]
+fn watched_applications_are_measured_and_plotted() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = online::Settings {
+        rounds: 1,
+        share: 1,
+        threads: vec![2],
+        applications: vec!["alignment".to_owned(), "nqueens".to_owned()],
+        compilers: vec![Compiler::Gcc],
+        libraries: vec![Library::Tbb],
+        // The other modes look at much more than times; any will do here.
+        modes: vec![Mode::parse("fasttrack").expect("a mode")],
+        plots: Some(folder.path().to_owned()),
+    };
+    let mut tables = Vec::new();
+    online::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
+    let [tables] = tables.as_slice() else { panic!("one part for one library and compiler: {tables:?}") };
+    let parts: Vec<&str> = tables.split("### ").skip(1).collect();
+    assert_eq!(parts.len(), 3, "{tables}");
+    for ratios in &parts[..2] {
+        let rows = rows(ratios);
+        assert_eq!(rows.len(), 3, "{ratios}");
+        assert!(is_figure(rows[0][1]) && rows.iter().all(|row| row[2].ends_with('×')), "{ratios}");
+    }
+    let counted = rows(parts[2]);
+    assert_eq!(counted.len(), 2, "{tables}");
+    assert!(counted.iter().all(|row| is_figure(row[4]) && is_figure(row[6])), "{tables}");
+    for name in ["slowdown-tbb-gcc-2.svg", "memory-tbb-gcc-2.svg"] {
+        let svg = std::fs::read_to_string(folder.path().join(name)).expect("a plot");
+        assert!(svg.contains("nqueens") && svg.contains("geometric mean"), "{svg}");
     }
 }

@@ -76,7 +76,8 @@ impl Builder<'_> {
         if build == Build::Sanitizer {
             command.arg("-fsanitize=thread");
         }
-        command.args(flags).arg(source).arg("-o").arg(&target);
+        // Libraries are looked through for what was missing before them.
+        command.arg(source).args(flags).arg("-o").arg(&target);
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
         if !output.status.success() {
             bail!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));

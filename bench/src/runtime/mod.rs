@@ -3,15 +3,18 @@
 
 pub mod adversarial;
 mod build;
+pub mod online;
+mod ratios;
 pub mod stress;
 
 pub use build::Compiler;
 
-use crate::child::{Cost, improve, run_to_end};
+use crate::child::run_to_end;
 use crate::programs::Programs;
-use crate::table::{self, Table, mebibytes, nothing, seconds};
+use crate::table::{self, Table};
 use anyhow::{Context, Result, bail};
 use build::{Build, Builder};
+use ratios::{Column, Measured, mean};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -66,6 +69,23 @@ impl Way {
         }
     }
 
+    fn number(self) -> usize {
+        Self::ALL.iter().position(|&other| other == self).expect("all ways are measured")
+    }
+
+    /// The column of this way, as a multiple of the same work alone.
+    fn column(self, compiler: Compiler) -> Column {
+        let title = match self {
+            Self::Native | Self::NativeInPart => "alone".to_owned(),
+            Self::Races => "races".to_owned(),
+            Self::Empty => "`empty`".to_owned(),
+            Self::Recorded => "`record`".to_owned(),
+            Self::Sanitizer => format!("{} TSan", compiler.name()),
+        };
+        let alone = if self == Self::Recorded { Self::NativeInPart } else { Self::Native };
+        Column { title, way: self.number(), alone: alone.number() }
+    }
+
     /// The command that runs a program this way; what keirin writes goes to the working folder.
     fn command(self, programs: &Programs, program: &Path) -> Command {
         let watch = |arguments: &[&str]| {
@@ -78,47 +98,28 @@ impl Way {
             Self::Races => watch(&["run", "--analysis", "fasttrack", "--output", "report"]),
             Self::Empty => watch(&["run", "--analysis", "empty", "--output", "report"]),
             Self::Recorded => watch(&["record", "--output", "run.ktrace"]),
-            Self::Sanitizer => {
-                // Where the system chooses addresses at random, the sanitizers refuse some of them, or start again.
-                let mut command = Command::new("setarch");
-                command.arg("-R").arg(program).env_remove("TSAN_OPTIONS");
-                command
-            }
+            Self::Sanitizer => sanitized(program),
         }
     }
 }
 
-/// The figures of one kernel, one for each way.
-struct Measured {
-    kernel: String,
-    costs: Vec<Cost>,
-}
-
-impl Measured {
-    fn cost(&self, way: Way) -> &Cost {
-        let index = Way::ALL.iter().position(|&other| other == way).expect("all ways are measured");
-        &self.costs[index]
-    }
-
-    /// Processor time of a way as a multiple of the same work alone.
-    fn slowdown(&self, way: Way) -> f64 {
-        let alone = if way == Way::Recorded { Way::NativeInPart } else { Way::Native };
-        // The kernel tells times in steps; a run that took none of them took about one.
-        let seconds = |way: Way| self.cost(way).processor.as_secs_f64().max(0.001);
-        seconds(way) / seconds(alone)
-    }
-
-    /// Peak memory as a multiple of that of the kernel alone.
-    fn growth(&self, way: Way) -> f64 {
-        let alone = if way == Way::Recorded { Way::NativeInPart } else { Way::Native };
-        self.cost(way).memory as f64 / self.cost(alone).memory.max(1) as f64
-    }
+/// The command that runs a program with a sanitizer. Where the system chooses addresses at random, the sanitizers refuse some
+/// of them, or start again.
+fn sanitized(program: &Path) -> Command {
+    let mut command = Command::new("setarch");
+    command.arg("-R").arg(program).env_remove("TSAN_OPTIONS");
+    command
 }
 
 /// The names of all kernels.
 pub fn kernels() -> Result<Vec<String>> {
+    names(KERNELS)
+}
+
+/// The names of the C++ programs in a folder.
+fn names(folder: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(KERNELS).with_context(|| format!("no kernels in {KERNELS}"))? {
+    for entry in std::fs::read_dir(folder).with_context(|| format!("no programs in {folder}"))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "cpp")
             && let Some(name) = path.file_stem().and_then(|name| name.to_str())
@@ -130,14 +131,19 @@ pub fn kernels() -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Those of all programs that were chosen; all if none was.
+fn choose<'a>(all: &'a [String], chosen: &'a [String]) -> Result<&'a [String]> {
+    if let Some(unknown) = chosen.iter().find(|name| !all.contains(name)) {
+        bail!("there is no `{unknown}`, but {}", all.join(", "));
+    }
+    Ok(if chosen.is_empty() { all } else { chosen })
+}
+
 /// Measures all kernels with all compilers; each table is handed out as soon as it is there.
 pub fn tables(programs: &Programs, settings: &Settings, mut print: impl FnMut(&str)) -> Result<()> {
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let all = kernels()?;
-    if let Some(unknown) = settings.kernels.iter().find(|name| !all.contains(name)) {
-        bail!("`{unknown}` is no kernel; there are {}", all.join(", "));
-    }
-    let chosen = if settings.kernels.is_empty() { &all } else { &settings.kernels };
+    let chosen = choose(&all, &settings.kernels)?;
     let mut slowdowns = Vec::new();
     for &compiler in &settings.compilers {
         let builder = Builder { programs, compiler, folder: folder.path() };
@@ -148,7 +154,8 @@ pub fn tables(programs: &Programs, settings: &Settings, mut print: impl FnMut(&s
         print(&tables_of(compiler, &measured));
         slowdowns.push((
             compiler,
-            [Way::Races, Way::Sanitizer].map(|way| mean(&measured, Measured::slowdown, way)),
+            [Way::Races, Way::Sanitizer]
+                .map(|way| mean(&measured, Measured::slowdown, &way.column(compiler))),
         ));
     }
     print(&goals(&slowdowns));
@@ -161,25 +168,22 @@ fn measure(builder: &Builder<'_>, settings: &Settings, kernel: &str) -> Result<M
     let flags = ["-O2", "-g", "-std=c++20", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-option"];
     let executables: Vec<PathBuf> =
         Way::ALL.iter().map(|way| builder.build(&source, way.build(), &flags)).collect::<Result<_>>()?;
-    let mut best: Vec<Option<Cost>> = vec![None; Way::ALL.len()];
-    for _ in 0..settings.rounds {
-        for ((&way, executable), best) in Way::ALL.iter().zip(&executables).zip(&mut best) {
-            let mut command = way.command(builder.programs, executable);
-            command.arg(settings.threads.to_string()).arg(way.share(settings).to_string());
-            improve(best, run_to_end(&mut command, builder.folder)?);
-            // A trace is large.
-            let _ = std::fs::remove_file(builder.folder.join("run.ktrace"));
-        }
-    }
-    let costs: Vec<Cost> = best.into_iter().flatten().collect();
-    let measured = Measured { kernel: kernel.to_owned(), costs };
+    let measured = Measured::interleaved(kernel, settings.rounds, Way::ALL.len(), |number| {
+        let way = Way::ALL[number];
+        let mut command = way.command(builder.programs, &executables[number]);
+        command.arg(settings.threads.to_string()).arg(way.share(settings).to_string());
+        let cost = run_to_end(&mut command, builder.folder);
+        // A trace is large.
+        let _ = std::fs::remove_file(builder.folder.join("run.ktrace"));
+        cost
+    })?;
     for (way, alone) in [
         (Way::Races, Way::Native),
         (Way::Empty, Way::Native),
         (Way::Sanitizer, Way::Native),
         (Way::Recorded, Way::NativeInPart),
     ] {
-        let [result, expected] = [way, alone].map(|way| &measured.cost(way).output);
+        let [result, expected] = [way, alone].map(|way| &measured.costs[way.number()].output);
         if result != expected {
             bail!("{kernel} printed {result:?} as {way:?}, and {expected:?} alone");
         }
@@ -188,38 +192,10 @@ fn measure(builder: &Builder<'_>, settings: &Settings, kernel: &str) -> Result<M
 }
 
 fn tables_of(compiler: Compiler, measured: &[Measured]) -> String {
-    const WATCHED: [Way; 4] = [Way::Races, Way::Empty, Way::Recorded, Way::Sanitizer];
-    let sanitizer = format!("{} TSan", compiler.name());
-    let heads = |first: &'static str| {
-        ["kernel", first, "races", "`empty`", "`record`", &sanitizer].map(str::to_owned)
-    };
-    let table = |first: &'static str| Table::new(&heads(first).each_ref().map(String::as_str));
-    let times = |factor: f64| format!("{factor:.2} ×");
-    let mut time = table("alone, CPU s");
-    let mut memory = table("alone, peak MiB");
-    for kernel in measured {
-        let row = |first: String, figure: &dyn Fn(Way) -> f64| {
-            let fields = [kernel.kernel.clone(), first].into_iter();
-            fields.chain(WATCHED.map(|way| times(figure(way)))).collect::<Vec<_>>()
-        };
-        let alone = kernel.cost(Way::Native);
-        time.row(row(seconds(alone.processor), &|way| kernel.slowdown(way)));
-        memory.row(row(mebibytes(alone.memory), &|way| kernel.growth(way)));
-    }
-    let last = |figure: fn(&Measured, Way) -> f64| {
-        let fields = ["geometric mean".to_owned(), nothing()].into_iter();
-        fields.chain(WATCHED.map(|way| times(mean(measured, figure, way)))).collect::<Vec<_>>()
-    };
-    time.row(last(Measured::slowdown));
-    memory.row(last(Measured::growth));
+    let columns = [Way::Races, Way::Empty, Way::Recorded, Way::Sanitizer].map(|way| way.column(compiler));
+    let [time, memory] = ratios::tables("kernel", &columns, measured);
     let name = compiler.name();
     format!("### Time, built with {name}\n\n{time}\n### Peak memory, built with {name}\n\n{memory}\n")
-}
-
-/// The geometric mean of a ratio over all kernels.
-fn mean(measured: &[Measured], figure: fn(&Measured, Way) -> f64, way: Way) -> f64 {
-    let sum: f64 = measured.iter().map(|kernel| figure(kernel, way).ln()).sum();
-    (sum / measured.len().max(1) as f64).exp()
 }
 
 /// The goal: race detection costs no more than clang's sanitizer, whichever compiler built the program.
@@ -255,28 +231,23 @@ fn test_programs(folder: &str) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use super::ratios::tests::measured;
     use super::*;
-    use std::time::Duration;
-
-    fn measured(milliseconds: [u64; 6]) -> Measured {
-        let cost = |milliseconds: u64| Cost {
-            processor: Duration::from_millis(milliseconds),
-            memory: milliseconds << 20,
-            output: String::new(),
-            messages: String::new(),
-        };
-        Measured { kernel: "kernel".to_owned(), costs: milliseconds.map(cost).into() }
-    }
 
     #[test]
     fn ratios_are_to_the_same_work_alone() {
-        let one = measured([100, 500, 200, 800, 10, 40]);
-        assert_eq!(
-            [Way::Races, Way::Sanitizer, Way::Recorded].map(|way| one.slowdown(way).round()),
-            [5.0, 8.0, 4.0]
-        );
-        let four = measured([100, 2000, 200, 800, 10, 40]);
-        assert_eq!(mean(&[one, four], Measured::slowdown, Way::Races).round(), 10.0);
+        let one = measured(&[100, 500, 200, 800, 10, 40]);
+        let ways = [Way::Races, Way::Sanitizer, Way::Recorded];
+        let slowdowns = ways.map(|way| one.slowdown(&way.column(Compiler::Gcc)).round());
+        assert_eq!(slowdowns, [5.0, 8.0, 4.0]);
+    }
+
+    #[test]
+    fn only_programs_that_exist_are_chosen() {
+        let all = ["sort".to_owned(), "text".to_owned()];
+        assert_eq!(choose(&all, &[]).expect("all of them"), all);
+        assert_eq!(choose(&all, &all[1..]).expect("one of them"), &all[1..]);
+        assert!(choose(&all[..1], &all).is_err());
     }
 
     #[test]

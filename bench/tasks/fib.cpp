@@ -1,0 +1,29 @@
+// Fibonacci numbers by the naive recursion, with a task for each call: nothing but tasks.
+// Constructs: two tasks at once, nested. Locks: none.
+
+#include "parallel.h"
+
+static std::uint64_t fib(unsigned n)
+{
+    if (n < 2)
+        return n;
+    std::uint64_t left = 0, right = 0;
+    parallel::both([&] { left = fib(n - 1); }, [&] { right = fib(n - 2); });
+    return left + right;
+}
+
+int main(int argc, char **argv)
+{
+    Application application(argc, argv);
+    // The work grows with the number itself.
+    const std::size_t calls = application.times(1000000);
+    unsigned n = 2;
+    for (std::size_t last = 1, next = 2; next < calls; n++) {
+        const std::size_t sum = last + next;
+        last = next;
+        next = sum;
+    }
+    std::uint64_t result = 0;
+    parallel::run(application, [&] { result = fib(n); });
+    print_result(result);
+}
