@@ -36,6 +36,8 @@ static OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
 static AWAITED: AtomicUsize = AtomicUsize::new(0);
 /// Threads that were not watched.
 pub(crate) static UNWATCHED: AtomicU64 = AtomicU64::new(0);
+/// Somebody wants to hear of plain accesses.
+static ACCESSES: AtomicBool = AtomicBool::new(false);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
@@ -55,6 +57,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     LIBRARY_LOCKS.store(options.library_locks, Ordering::Relaxed);
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
+    ACCESSES.store(watcher.minds_accesses(), Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     ON.store(true, Ordering::Release);
@@ -215,13 +218,17 @@ pub fn note(text: &'static str) {
 /// A plain read of any number of bytes.
 #[inline]
 pub fn read(addr: usize, size: usize, pc: usize) {
-    with(|watcher, thread| watcher.access(thread, AccessKind::Read, addr, size, pc));
+    if ACCESSES.load(Ordering::Relaxed) {
+        with(|watcher, thread| watcher.access(thread, AccessKind::Read, addr, size, pc));
+    }
 }
 
 /// A plain write of any number of bytes.
 #[inline]
 pub fn write(addr: usize, size: usize, pc: usize) {
-    with(|watcher, thread| watcher.access(thread, AccessKind::Write, addr, size, pc));
+    if ACCESSES.load(Ordering::Relaxed) {
+        with(|watcher, thread| watcher.access(thread, AccessKind::Write, addr, size, pc));
+    }
 }
 
 /// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other

@@ -6,6 +6,8 @@ use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, Regi
 
 /// What `watch` passes on; one for each kind of run.
 pub(crate) trait Watcher: Sync {
+    /// False if plain accesses are nothing to it.
+    fn minds_accesses(&self) -> bool;
     /// A thread that nobody announced, or the first one.
     fn attach(&self) -> *mut Thread;
     fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);

@@ -3,6 +3,10 @@
 use super::*;
 
 impl<A: Shadowed> Watcher for Driver<A> {
+    fn minds_accesses(&self) -> bool {
+        A::WATCHES_MEMORY || self.recorder.is_some()
+    }
+
     fn attach(&self) -> *mut Thread {
         let id = Registry::with(|registry| registry.add(None));
         let Some((actor, position)) = self.new_actor(id, None) else {
