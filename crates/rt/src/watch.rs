@@ -149,6 +149,11 @@ pub fn is_standard_library(pc: usize) -> bool {
     modules::is_standard_library(pc)
 }
 
+/// True if `pc` stands in a library that runs tasks: its threads are nobody's children.
+pub fn is_task_library(pc: usize) -> bool {
+    modules::is_task_library(pc)
+}
+
 /// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.
 static RACES: AtomicPtr<Driver<FastTrack<Compact>>> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -373,6 +378,15 @@ pub fn thread_ended() {
     }
 }
 
+/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
+/// spawned, and it does nothing beside them.
+pub fn worker_started(stack: (usize, usize)) {
+    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
+        attach(watcher);
+        forgotten(stack.0, stack.1);
+    }
+}
+
 /// The calling thread has waited for the end of another.
 pub fn thread_joined(ticket: Ticket, pc: usize) {
     with(|watcher, thread| watcher.joined(thread, ThreadId(ticket.0), pc));
@@ -421,6 +435,39 @@ pub fn structure(op: Op, pc: usize) {
     with(|watcher, thread| watcher.structure(thread, op, pc));
 }
 
+/// How many recorded calls of functions are open in the calling thread.
+pub fn open_calls() -> usize {
+    let mut number = 0;
+    with(|watcher, thread| number = watcher.recorder().map_or(0, |recorder| recorder.open_calls(thread)));
+    number
+}
+
+/// The calling thread goes over from one task to another in the midst of functions: tells the end of the first one's calls,
+/// from the given one on; then `change`; then that the other one is within the same calls.
+pub fn within_calls(from: usize, change: impl FnOnce()) {
+    calls_left(from);
+    change();
+    calls_resumed(from);
+}
+
+/// The first half of [`within_calls`], for a thread that does something else in between.
+pub fn calls_left(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.close_calls(thread, from);
+        }
+    });
+}
+
+/// The other half of [`calls_left`].
+pub fn calls_resumed(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.reopen_calls(thread, from);
+        }
+    });
+}
+
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
     with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
@@ -433,12 +480,24 @@ pub fn region_end(pc: usize) {
 
 /// From here on the thread's accesses are disregarded. Nests.
 pub fn ignore_begin() {
-    with(|_, thread| thread.ignoring += 1);
+    with(|watcher, thread| {
+        thread.ignoring += 1;
+        if let Some(recorder) = watcher.recorder() {
+            recorder.event(thread, Op::IgnoreBegin, 0, false);
+        }
+    });
 }
 
 /// The end of what [`ignore_begin`] began.
 pub fn ignore_end() {
-    with(|_, thread| thread.ignoring = thread.ignoring.saturating_sub(1));
+    with(|watcher, thread| {
+        if thread.ignoring > 0 {
+            thread.ignoring -= 1;
+            if let Some(recorder) = watcher.recorder() {
+                recorder.event(thread, Op::IgnoreEnd, 0, false);
+            }
+        }
+    });
 }
 
 /// Memory gets a name for reports.
