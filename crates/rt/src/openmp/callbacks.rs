@@ -119,7 +119,7 @@ unsafe fn begin_implicit(
     index: c_uint,
     flags: c_int,
 ) {
-    let mut task = match region {
+    let task = match region {
         Some(region) if size > 1 => {
             if index == 0 {
                 region.begin(size);
@@ -142,7 +142,7 @@ unsafe fn begin_implicit(
         None if flags & ompt::task::INITIAL != 0 => Task::new(Role::Thread, std::ptr::null_mut(), 0),
         None => return,
     };
-    task.running = true;
+    task.set_runner();
     // SAFETY: by the contract.
     unsafe { keep(data, task) };
 }
@@ -198,9 +198,7 @@ with_stack_pointer! {
                     && task.region.is_null()
                 {
                     task.end();
-                    if let Some((memory, size)) = task_memory() {
-                        watch::forgotten(memory, size);
-                    }
+                    forget_memory();
                     drop_record::<Task>(prior);
                 }
                 switch_to(next, stack);
@@ -208,29 +206,46 @@ with_stack_pointer! {
             status::DETACH => {
                 if let Some(task) = record::<Task>(prior) {
                     task.suspend();
+                    forget_memory();
                 }
                 switch_to(next, stack);
             }
             _ => {
-                // To a task that is running already the thread goes back: then it leaves the prior one.
-                match (record::<Task>(next), record::<Task>(prior)) {
-                    (Some(next), Some(prior)) if next.running => prior.suspend(),
-                    _ => switch_to(next, stack),
+                // To a task that it has interrupted the thread goes back: then it leaves the prior one.
+                if !switch_to(next, stack)
+                    && let Some(prior) = record::<Task>(prior)
+                {
+                    prior.suspend();
                 }
             }
         }
     }
 }
 
+/// The private memory of the task that ends will be that of another one.
+fn forget_memory() {
+    if let Some((memory, size)) = task_memory() {
+        watch::forgotten(memory, size);
+    }
+}
+
+/// Starts a task or goes on with it. False if the thread has just interrupted it.
+///
 /// # Safety
 /// The word is null or that of a task that this thread runs from now on.
-unsafe fn switch_to(next: *mut Data, stack: usize) {
-    // SAFETY: by the contract.
-    if let Some(task) = unsafe { record::<Task>(next) }
-        && !task.running
-    {
-        task.begin(stack);
+unsafe fn switch_to(next: *mut Data, stack: usize) -> bool {
+    // SAFETY: by the contract. While another thread is about to leave the task, only what may be shared is looked at.
+    unsafe {
+        match Data::get::<Task>(next).as_ref() {
+            None => return true,
+            Some(task) if task.is_running_here() => return false,
+            Some(_) => {}
+        }
+        if let Some(task) = record::<Task>(next) {
+            task.begin(stack);
+        }
     }
+    true
 }
 
 pub(super) unsafe extern "C" fn dependences(data: *mut Data, items: *const Dependence, count: c_int) {

@@ -9,10 +9,12 @@
 
 use super::dependences::{Dependences, SetLock};
 use super::teams::Region;
+use crate::spin;
 use crate::watch;
 use keirin_core::event::{LockMode, Op, TaskId};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How far below its frame a task is thought to use the stack.
 const STACK_REACH: usize = 16 << 10;
@@ -37,8 +39,8 @@ pub(super) enum Role {
 /// What the tool remembers of a task of the runtime.
 pub(super) struct Task {
     pub(super) role: Role,
-    /// A thread runs it, or it has interrupted it for another task.
-    pub(super) running: bool,
+    /// The thread that runs it, or has interrupted it for another task; 0 if there is none.
+    runner: AtomicUsize,
     /// Who created it: used while it is serial or a wait, as then its parent lives.
     pub(super) parent: *mut Task,
     /// Of an implicit task: its team, which one it is, and how many barriers it has passed.
@@ -78,7 +80,7 @@ impl Task {
     pub(super) fn new(role: Role, parent: *mut Task, place: usize) -> Self {
         Task {
             role,
-            running: false,
+            runner: AtomicUsize::new(0),
             parent,
             region: null_mut(),
             index: 0,
@@ -166,9 +168,28 @@ impl Task {
         }
     }
 
+    /// The calling thread runs it.
+    pub(super) fn set_runner(&self) {
+        self.runner.store(this_thread(), Ordering::Relaxed);
+    }
+
+    /// True if the calling thread runs it, or has interrupted it. If another one is just about to leave it, waits for that:
+    /// an untied task may be taken up again a moment before.
+    pub(super) fn is_running_here(&self) -> bool {
+        let mut tries = 0;
+        loop {
+            match self.runner.load(Ordering::Acquire) {
+                0 => return false,
+                runner if runner == this_thread() => return true,
+                _ => spin::pause(tries),
+            }
+            tries = tries.wrapping_add(1);
+        }
+    }
+
     /// A thread starts it or goes on with it.
     pub(super) fn begin(&mut self, stack: usize) {
-        self.running = true;
+        self.set_runner();
         self.calls = watch::open_calls();
         if let Role::Own(task) = self.role {
             watch::structure(Op::TaskBegin { task }, self.place);
@@ -181,17 +202,17 @@ impl Task {
 
     /// The thread leaves it; it goes on later, perhaps elsewhere, or waits for an event.
     pub(super) fn suspend(&mut self) {
-        self.running = false;
         if let Role::Own(task) = self.role {
             self.release_locks();
-            watch::structure(Op::TaskSuspend { task }, 0);
+            // The runtime tells it before the function of the task has returned.
+            watch::within_calls(self.calls, || watch::structure(Op::TaskSuspend { task }, 0));
             self.leave_stack();
         }
+        self.runner.store(0, Ordering::Release);
     }
 
     /// It is finished.
     pub(super) fn end(&mut self) {
-        self.running = false;
         let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else { return };
         self.release_locks();
         if self.event {
@@ -275,6 +296,11 @@ impl Task {
         self.spawned = false;
         self.dependences.clear();
     }
+}
+
+fn this_thread() -> usize {
+    // SAFETY: has no preconditions.
+    unsafe { libc::pthread_self() as usize }
 }
 
 /// The token for the event of a detached task: numbers of tasks are given once.

@@ -138,7 +138,6 @@ impl Task {
         let Some(region) = (unsafe { self.region.as_ref() }) else { return };
         let task = region.piece(self.phase, self.index, place);
         self.role = Role::Own(task);
-        self.running = true;
         watch::structure(Op::TaskBegin { task }, place);
         watch::calls_resumed(self.calls);
     }
