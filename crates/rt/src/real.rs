@@ -141,6 +141,16 @@ macro_rules! originals {
 }
 
 originals! {
+    // Of the OpenMP runtime, which has them if anybody calls them.
+    otherwise null_mut() => {
+        fn __kmpc_taskred_init(thread: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
+        fn __kmpc_taskred_modifier_init(place: *mut c_void, thread: c_int, shared: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
+        fn __kmpc_task_reduction_get_th_data(thread: c_int, group: *mut c_void, variable: *mut c_void) -> *mut c_void;
+    }
+    otherwise () => {
+        fn GOMP_taskgroup_reduction_register(description: *mut usize);
+        fn GOMP_task_reduction_remap(count: size_t, originals: size_t, pointers: *mut *mut c_void);
+    }
     // Functions on threads and locks return their error.
     otherwise libc::ENOSYS => {
         fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, routine: Routine, argument: *mut c_void) -> c_int;

@@ -8,6 +8,8 @@
 mod callbacks;
 mod dependences;
 mod ompt;
+#[cfg_attr(not(feature = "interpose"), allow(dead_code))]
+mod reductions;
 mod tasks;
 mod teams;
 
