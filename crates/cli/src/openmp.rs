@@ -57,11 +57,6 @@ fn find_below(root: &Path) -> Option<OpenMp> {
 }
 
 impl OpenMp {
-    /// The file.
-    pub(crate) fn library(&self) -> &Path {
-        &self.library
-    }
-
     /// A folder in which gcc's linker and the dynamic linker find it under the names of libgomp.
     pub(crate) fn as_gcc_runtime(&self, files: &RuntimeFiles) -> Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
@@ -102,12 +97,12 @@ mod tests {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
         fs::write(root.path().join("usr/lib64/libomp.so"), "").unwrap();
-        assert_eq!(find_below(root.path()).unwrap().library(), root.path().join("usr/lib64/libomp.so"));
+        assert_eq!(find_below(root.path()).unwrap().library, root.path().join("usr/lib64/libomp.so"));
         for version in [9, 19] {
             fs::write(root.path().join(format!("usr/lib/llvm-{version}/lib/libomp.so.5")), "").unwrap();
         }
         let expected = root.path().join("usr/lib/llvm-19/lib/libomp.so.5");
-        assert_eq!(find_below(root.path()).unwrap().library(), expected);
+        assert_eq!(find_below(root.path()).unwrap().library, expected);
     }
 
     #[test]

@@ -149,7 +149,9 @@ originals! {
     }
     otherwise () => {
         fn GOMP_taskgroup_reduction_register(description: *mut usize);
-        fn GOMP_task_reduction_remap(count: size_t, originals: size_t, pointers: *mut *mut c_void);
+        fn GOMP_taskgroup_reduction_unregister(description: *mut usize);
+        fn GOMP_taskloop(function: usize, data: *mut *mut usize, copy: usize, size: usize, alignment: usize, flags: c_uint, tasks: usize, priority: c_int, start: usize, end: usize, step: usize);
+        fn GOMP_taskloop_ull(function: usize, data: *mut *mut usize, copy: usize, size: usize, alignment: usize, flags: c_uint, tasks: usize, priority: c_int, start: usize, end: usize, step: usize);
     }
     // Functions on threads and locks return their error.
     otherwise libc::ENOSYS => {

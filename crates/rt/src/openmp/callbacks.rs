@@ -6,7 +6,7 @@ use super::dependences::{Dependences, Use};
 use super::ompt::{self, Data, Dependence, endpoint, status, sync};
 use super::tasks::{Role, Task};
 use super::teams::Region;
-use super::{count_region, count_task, task_memory, unmodelled};
+use super::{count_region, count_task, reductions, task_memory, unmodelled};
 use crate::intercept::arch::with_stack_pointer;
 use crate::watch;
 use keirin_core::event::LockMode;
@@ -199,6 +199,7 @@ with_stack_pointer! {
                 {
                     task.end();
                     forget_memory();
+                    reductions::task_ended();
                     drop_record::<Task>(prior);
                 }
                 switch_to(next, stack);

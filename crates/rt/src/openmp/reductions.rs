@@ -8,8 +8,9 @@ use crate::intercept::arch::intercept;
 use crate::real;
 use crate::spin::Spin;
 use crate::watch;
-use libc::{c_int, c_void, size_t};
+use libc::{c_int, c_uint, c_void};
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The sizes of variables, by their addresses.
 static SIZES: Spin<FxHashMap<usize, usize>> = Spin::new(FxHashMap::with_hasher(FxBuildHasher));
@@ -23,8 +24,46 @@ const MOST: usize = 1 << 16;
 /// One item, as clang passes it: variable, original variable, size, three functions, flags.
 type Item = [usize; 7];
 
-/// The words before the variables in the description that gcc passes; then three words for each.
-const GCC_HEADER: usize = 7;
+/// What gcc describes of the reductions of a group: in these words stand where the copies begin and end.
+struct Description(*mut usize);
+const COPIES: usize = 2;
+const COPIES_END: usize = 6;
+
+// SAFETY: it is read under the lock of the list, and lives until it is taken out of it.
+unsafe impl Send for Description {}
+
+/// The descriptions of groups that are open, and how many there are.
+static GCC: Spin<Vec<Description>> = Spin::new(Vec::new());
+static GCC_NUMBER: AtomicUsize = AtomicUsize::new(0);
+
+/// Flags of gcc's loops of tasks.
+const NO_GROUP: c_uint = 1 << 11;
+const REDUCTION: c_uint = 1 << 12;
+
+/// Larger copies than this are none: the description is not one that is known here.
+const LARGEST: usize = 1 << 30;
+
+/// A task has ended: another one on the same thread uses the same copies, which gcc's code finds by itself.
+pub(super) fn task_ended() {
+    if GCC_NUMBER.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    for Description(words) in GCC.lock().iter() {
+        // SAFETY: the group is open, so its description is there.
+        let (copies, end) = unsafe { (*words.add(COPIES), *words.add(COPIES_END)) };
+        if copies != 0 && copies < end && end - copies <= LARGEST {
+            watch::forgotten(copies, end - copies);
+        }
+    }
+}
+
+fn unregister(description: *mut usize) {
+    let mut open = GCC.lock();
+    if let Some(at) = open.iter().rposition(|other| other.0 == description) {
+        open.swap_remove(at);
+        GCC_NUMBER.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 fn remember(variable: usize, size: usize) {
     let mut sizes = SIZES.lock();
@@ -49,14 +88,6 @@ unsafe fn remember_items(number: c_int, items: *const c_void) {
     }
 }
 
-/// What gcc describes: the number of variables, the size of a thread's copies, and where each lies among them.
-fn sizes_of_copies(count: usize, whole: usize, entries: &[usize]) -> Vec<(usize, usize)> {
-    let offsets = || entries.chunks_exact(3).take(count).map(|entry| entry[1]);
-    let end = |offset: usize| offsets().filter(|other| *other > offset).min().unwrap_or(whole);
-    let entries = entries.chunks_exact(3).take(count);
-    entries.map(|entry| (entry[0], end(entry[1]).saturating_sub(entry[1]))).collect()
-}
-
 intercept! {
     fn __kmpc_taskred_init(thread: c_int, number: c_int, items: *mut c_void; _pc) -> *mut c_void {
         remember_items(number, items);
@@ -77,38 +108,52 @@ intercept! {
     }
 
     fn GOMP_taskgroup_reduction_register(description: *mut usize; _pc) {
-        if watch::is_on() && !description.is_null() {
-            let count = *description;
-            let whole = *description.add(1);
-            let entries = std::slice::from_raw_parts(description.add(GCC_HEADER), 3 * count);
-            for (variable, size) in sizes_of_copies(count, whole, entries) {
-                remember(variable, size);
+        real::GOMP_taskgroup_reduction_register(description);
+        GCC.lock().push(Description(description));
+        GCC_NUMBER.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn GOMP_taskgroup_reduction_unregister(description: *mut usize; _pc) {
+        unregister(description);
+        real::GOMP_taskgroup_reduction_unregister(description);
+    }
+}
+
+/// Defines the loop of tasks again. Most of its arguments are passed on as they are.
+macro_rules! taskloop {
+    ($($name:ident)*) => {$(
+        #[cfg_attr(feature = "interpose", unsafe(no_mangle))]
+        #[allow(non_snake_case)]
+        unsafe extern "C-unwind" fn $name(
+            function: usize,
+            data: *mut *mut usize,
+            copy: usize,
+            size: usize,
+            alignment: usize,
+            flags: c_uint,
+            tasks: usize,
+            priority: c_int,
+            start: usize,
+            end: usize,
+            step: usize,
+        ) {
+            // SAFETY: the contract of the function, kept by the program that calls it.
+            unsafe {
+                let reduces = flags & (REDUCTION | NO_GROUP) == REDUCTION && !data.is_null();
+                let description = if reduces { *data.add(2) } else { std::ptr::null_mut() };
+                if !description.is_null() {
+                    // It is set when the copies are made.
+                    *description.add(COPIES) = 0;
+                    GCC.lock().push(Description(description));
+                    GCC_NUMBER.fetch_add(1, Ordering::Relaxed);
+                }
+                real::$name(function, data, copy, size, alignment, flags, tasks, priority, start, end, step);
+                if !description.is_null() {
+                    unregister(description);
+                }
             }
         }
-        real::GOMP_taskgroup_reduction_register(description);
-    }
-
-    fn GOMP_task_reduction_remap(count: size_t, originals: size_t, pointers: *mut *mut c_void; _pc) {
-        let sizes: Vec<usize> = if watch::is_on() {
-            (0..count).map(|index| size_of_variable(*pointers.add(index) as usize)).collect()
-        } else {
-            Vec::new()
-        };
-        real::GOMP_task_reduction_remap(count, originals, pointers);
-        for (index, size) in sizes.into_iter().enumerate() {
-            watch::forgotten(*pointers.add(index) as usize, size);
-        }
-    }
+    )*};
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_follow_from_offsets() {
-        let entries = [0x1000, 8, 0, 0x2000, 0, 0, 0x3000, 16, 0];
-        assert_eq!(sizes_of_copies(3, 64, &entries), [(0x1000, 8), (0x2000, 8), (0x3000, 48)]);
-        assert_eq!(sizes_of_copies(0, 64, &[]), []);
-    }
-}
+taskloop! { GOMP_taskloop GOMP_taskloop_ull }

@@ -192,8 +192,10 @@ impl Task {
         self.set_runner();
         self.calls = watch::open_calls();
         if let Role::Own(task) = self.role {
-            watch::structure(Op::TaskBegin { task }, self.place);
+            // What the thread has called before, in an interrupted task, has left its frames where this one will have its own.
             self.stack = stack + STACK_SLACK;
+            forget_stack(self.stack);
+            watch::structure(Op::TaskBegin { task }, self.place);
             for lock in &self.locks {
                 watch::lock_acquired(lock.address(), LockMode::Exclusive, self.place);
             }
@@ -232,12 +234,9 @@ impl Task {
         }
     }
 
-    /// The next task of this thread uses the same stack.
+    /// The next task of this thread, or what goes on in it, uses the same stack.
     fn leave_stack(&mut self) {
-        let top = std::mem::take(&mut self.stack);
-        if top > STACK_REACH {
-            watch::forgotten(top - STACK_REACH, STACK_REACH);
-        }
+        forget_stack(std::mem::take(&mut self.stack));
     }
 
     /// An event that it waits for is fulfilled before it has come to its end.
@@ -295,6 +294,13 @@ impl Task {
     pub(super) fn at_barrier(&mut self) {
         self.spawned = false;
         self.dependences.clear();
+    }
+}
+
+/// Whatever lies on the stack of the calling thread below an address is of no use any more.
+fn forget_stack(top: usize) {
+    if top > STACK_REACH {
+        watch::forgotten(top - STACK_REACH, STACK_REACH);
     }
 }
 
