@@ -115,7 +115,7 @@ macro_rules! originals {
             /// # Safety
             /// That of the function.
             #[inline]
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
             pub(crate) unsafe fn $name($($argument: $type),*) $(-> $result)? {
                 match cells::$name.get() {
                     // SAFETY: the function has this type by the documentation of the C library.

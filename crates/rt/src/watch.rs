@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, regions, start, telling, tls};
+use crate::{modules, openmp, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
 use keirin_core::handover::End;
@@ -151,7 +151,7 @@ pub fn is_standard_library(pc: usize) -> bool {
 
 /// True if `pc` stands in a library that runs tasks: its threads are nobody's children.
 pub fn is_task_library(pc: usize) -> bool {
-    modules::is_task_library(pc)
+    openmp::is_told() && modules::is_task_library(pc)
 }
 
 /// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.

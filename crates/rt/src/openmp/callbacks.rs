@@ -6,7 +6,7 @@ use super::dependences::{Dependences, Use};
 use super::ompt::{self, Data, Dependence, endpoint, status, sync};
 use super::tasks::{Role, Task};
 use super::teams::Region;
-use super::{count_region, count_task, reductions, task_memory, unmodelled};
+use super::{count_region, count_task, reductions, task_memory};
 use crate::intercept::arch::with_stack_pointer;
 use crate::watch;
 use keirin_core::event::LockMode;
@@ -58,14 +58,9 @@ pub(super) unsafe extern "C" fn parallel_begin(
     _frame: *const ompt::Frame,
     parallel: *mut Data,
     requested: c_uint,
-    flags: c_int,
+    _flags: c_int,
     place: Address,
 ) {
-    if flags as c_uint & ompt::parallel::LEAGUE != 0 {
-        unmodelled(
-            "a teams construct was met on the host; the order of its teams is known at its begin and end only",
-        );
-    }
     count_region();
     // SAFETY: words of the runtime for a task and a region.
     unsafe {
@@ -162,12 +157,9 @@ pub(super) unsafe extern "C" fn task_create(
         let task = if flags & ompt::task::TASKWAIT != 0 {
             Task::new(Role::Wait, parent, place)
         } else {
-            count_task();
-            if flags & (ompt::task::UNDEFERRED | ompt::task::MERGED) != 0 {
-                Task::new(Role::Serial, parent, place)
-            } else {
-                parent.spawn(place)
-            }
+            let serial = flags & (ompt::task::UNDEFERRED | ompt::task::MERGED) != 0;
+            count_task(serial);
+            if serial { Task::new(Role::Serial, parent, place) } else { parent.spawn(place) }
         };
         keep(data, task);
     }
@@ -431,5 +423,5 @@ pub(super) unsafe extern "C" fn lock_destroy(_kind: c_int, lock: u64, _place: Ad
 
 /// Code for other devices, whatever the other arguments are.
 pub(super) unsafe extern "C" fn target() {
-    unmodelled("a target construct was met; what runs on a device is not watched");
+    watch::note("a target construct was met; what runs on a device is not watched");
 }

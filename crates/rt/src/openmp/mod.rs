@@ -17,12 +17,16 @@ use crate::watch;
 use libc::{c_char, c_int, c_uint, c_void};
 use ompt::{Data, Function, GetTaskMemory, Lookup, SetCallback, StartResult, callback};
 use std::mem::transmute;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// The runtime's function that gives the memory of the current task; null if it has none.
 static TASK_MEMORY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REGIONS: AtomicU64 = AtomicU64::new(0);
+static REGIONS_OF_ONE: AtomicU64 = AtomicU64::new(0);
 static TASKS: AtomicU64 = AtomicU64::new(0);
+static SERIAL_TASKS: AtomicU64 = AtomicU64::new(0);
+/// A runtime calls back.
+static TOLD: AtomicBool = AtomicBool::new(false);
 
 static RESULT: StartResult = StartResult { initialize, finalize, tool_data: Data { value: 0 } };
 
@@ -62,6 +66,7 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _tool: *mut Data
             set(event, transmute::<*const (), Function>(function));
         }
     }
+    TOLD.store(true, Ordering::Relaxed);
     1
 }
 
@@ -79,30 +84,54 @@ fn task_memory() -> Option<(usize, usize)> {
     (!memory.is_null() && size > 0).then_some((memory as usize, size))
 }
 
+/// True if a runtime tells what happens.
+pub(crate) fn is_told() -> bool {
+    TOLD.load(Ordering::Relaxed)
+}
+
+/// How much there was of OpenMP, with names; nothing if there was none.
+pub(crate) fn counts() -> impl Iterator<Item = (&'static str, u64)> {
+    [
+        ("OpenMP parallel regions", &REGIONS),
+        ("OpenMP parallel regions run by one thread", &REGIONS_OF_ONE),
+        ("OpenMP explicit tasks", &TASKS),
+        ("OpenMP tasks that were run at once, as parts of their parents", &SERIAL_TASKS),
+    ]
+    .into_iter()
+    .map(|(name, count)| (name, count.load(Ordering::Relaxed)))
+    .filter(|(_, count)| *count > 0)
+}
+
 fn count_region() {
     REGIONS.fetch_add(1, Ordering::Relaxed);
 }
 
-fn count_task() {
+fn count_task(serial: bool) {
     TASKS.fetch_add(1, Ordering::Relaxed);
+    if serial {
+        SERIAL_TASKS.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
-/// Something was met that is not told as it should be.
-fn unmodelled(what: &'static str) {
-    watch::note(what);
-}
-
-/// A parallel region is run by one thread.
+/// A parallel region is run by one thread: it is serial, which the user may not have had in mind.
 fn team_of_one(requested: c_uint) {
+    REGIONS_OF_ONE.fetch_add(1, Ordering::Relaxed);
+    static NESTED: AtomicBool = AtomicBool::new(false);
+    static ALONE: AtomicBool = AtomicBool::new(false);
     if requested > 1 {
-        watch::note(
-            "a parallel region within another one was run by one thread, as nested parallelism is off: it is as if it \
-             were serial; set OMP_MAX_ACTIVE_LEVELS=2 or more to have it checked",
-        );
-    } else if std::env::var_os("OMP_NUM_THREADS").is_some_and(|number| number == "1") {
-        watch::note(
-            "OMP_NUM_THREADS=1: with one thread the OpenMP runtime runs every task at once, as if there were none; \
-             run the program with 2 threads or more to have it checked",
-        );
+        if !NESTED.swap(true, Ordering::Relaxed) {
+            watch::note(
+                "a parallel region within another one was run by one thread, as nested parallelism is off, and was taken \
+                 for serial; set OMP_MAX_ACTIVE_LEVELS=2 or more to have it checked",
+            );
+        }
+    } else if !ALONE.swap(true, Ordering::Relaxed) {
+        let by_user = std::env::var_os("OMP_NUM_THREADS").is_some_and(|number| number == "1");
+        watch::note(if by_user {
+            "OMP_NUM_THREADS=1: with one thread the OpenMP runtime runs every task at once, as if there were none; run the \
+             program with 2 threads or more to have it checked"
+        } else {
+            "a parallel region was run by one thread (clause num_threads or if), and was taken for serial"
+        });
     }
 }

@@ -1,7 +1,7 @@
 //! The interface between an OpenMP runtime and a tool (OMPT), as far as it is used here: types and numbers of version 5
 //! of the OpenMP specification.
 
-use libc::{c_char, c_int, c_uint, c_void, size_t};
+use libc::{c_char, c_int, c_void, size_t};
 
 /// A word that the tool may use as it likes, one for each thread, task and parallel region.
 #[repr(C)]
@@ -146,10 +146,4 @@ pub(super) mod dependence {
     pub(crate) const INOUT_SET: c_int = 7;
     pub(crate) const OUT_ALL: c_int = 34;
     pub(crate) const INOUT_ALL: c_int = 35;
-}
-
-/// Flags of parallel regions.
-pub(super) mod parallel {
-    use super::c_uint;
-    pub(crate) const LEAGUE: c_uint = 0x4000_0000;
 }
