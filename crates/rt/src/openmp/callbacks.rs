@@ -169,7 +169,8 @@ with_stack_pointer! {
     pub(super) fn task_schedule(prior: *mut Data, why: c_int, next: *mut Data; stack) {
         match why {
             status::EARLY_FULFIL => {
-                if let Some(task) = record::<Task>(prior) {
+                // Another thread may run it.
+                if let Some(task) = Data::get::<Task>(prior).as_ref() {
                     task.fulfilled_early();
                 }
             }
@@ -189,9 +190,10 @@ with_stack_pointer! {
                 if let Some(task) = record::<Task>(prior)
                     && task.region.is_null()
                 {
-                    task.end();
-                    forget_memory();
-                    reductions::task_ended();
+                    if task.end() {
+                        forget_memory();
+                        reductions::task_ended();
+                    }
                     drop_record::<Task>(prior);
                 }
                 switch_to(next, stack);

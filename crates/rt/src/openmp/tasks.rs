@@ -14,7 +14,7 @@ use crate::watch;
 use keirin_core::event::{LockMode, Op, TaskId};
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// How far below its frame a task is thought to use the stack.
 const STACK_REACH: usize = 16 << 10;
@@ -72,8 +72,8 @@ pub(super) struct Task {
     pub(super) calls: usize,
     /// The stack pointer at its start.
     stack: usize,
-    /// Somebody fulfils an event for it.
-    event: bool,
+    /// Somebody has fulfilled an event for it, perhaps while another thread runs it.
+    event: AtomicBool,
 }
 
 impl Task {
@@ -98,7 +98,7 @@ impl Task {
             loops: 0,
             calls: 0,
             stack: 0,
-            event: false,
+            event: AtomicBool::new(false),
         }
     }
 
@@ -213,11 +213,16 @@ impl Task {
         self.runner.store(0, Ordering::Release);
     }
 
-    /// It is finished.
-    pub(super) fn end(&mut self) {
-        let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else { return };
-        self.release_locks();
-        if self.event {
+    /// It is finished. False if it has never run, as it was cancelled.
+    pub(super) fn end(&mut self) -> bool {
+        let ran = self.runner.load(Ordering::Relaxed) != 0;
+        let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else { return ran };
+        if ran {
+            self.release_locks();
+        } else {
+            watch::structure(Op::TaskBegin { task }, self.place);
+        }
+        if self.event.load(Ordering::Acquire) {
             watch::happens_after(event_token(task), 0);
         }
         watch::structure(Op::TaskEnd { task }, 0);
@@ -226,6 +231,7 @@ impl Task {
         } else {
             self.leave_stack();
         }
+        ran
     }
 
     fn release_locks(&mut self) {
@@ -240,10 +246,10 @@ impl Task {
     }
 
     /// An event that it waits for is fulfilled before it has come to its end.
-    pub(super) fn fulfilled_early(&mut self) {
+    pub(super) fn fulfilled_early(&self) {
         if let Role::Own(task) = self.role {
             watch::happens_before(event_token(task), 0);
-            self.event = true;
+            self.event.store(true, Ordering::Release);
         }
     }
 
@@ -251,9 +257,7 @@ impl Task {
     pub(super) fn fulfilled_late(&mut self) {
         if let Role::Own(task) = self.role {
             watch::happens_before(event_token(task), 0);
-            self.event = true;
-            watch::structure(Op::TaskBegin { task }, 0);
-            self.locks.clear();
+            self.event.store(true, Ordering::Release);
             self.end();
         }
     }
