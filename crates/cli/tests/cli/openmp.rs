@@ -12,7 +12,12 @@ use std::path::{Path, PathBuf};
 
 const COMPILERS: [&str; 2] = ["clang-19", "gcc"];
 const TEAMS: [u64; 2] = [2, 4];
-const RUNS: usize = 2;
+
+/// How often each program runs with each team; `./test --long` does so more often.
+fn runs() -> usize {
+    let number = std::env::var("KEIRIN_PROGRAM_RUNS").ok().and_then(|number| number.parse().ok());
+    number.unwrap_or(1)
+}
 
 fn programs() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/tasks/openmp-structure");
@@ -50,7 +55,7 @@ fn found(run: &Run) -> BTreeSet<String> {
     // A part of a variable is the variable.
     let end = |name: &str| name.find(['`', '+', '[']).unwrap_or(name.len());
     variables
-        .filter(|(start, _)| start.starts_with("warning"))
+        .filter(|(start, _)| start.ends_with("[data-race]: "))
         .map(|(_, name)| name[..end(name)].to_owned())
         .collect()
 }
@@ -86,7 +91,7 @@ fn run_all(compiler: &str) {
         let file = program.display();
         sandbox.succeeds(&format!("keirin cc --cc {compiler} -O1 -fopenmp -w -o program {file}"));
         for threads in TEAMS {
-            for _ in 0..RUNS {
+            for _ in 0..runs() {
                 let variable = expected.get("variable").unwrap_or("NOTHING=").split_once('=').unwrap();
                 let number = threads.to_string();
                 let variables = [variable, ("OMP_NUM_THREADS", &number)];

@@ -2,7 +2,7 @@
 // finds: nothing
 // spawns: 33 + 3 threads
 // finishes: 4
-int cells[32], sum;
+int cells[32], sum, threads;
 int main(void) {
 #pragma omp parallel
     {
@@ -14,6 +14,8 @@ int main(void) {
 #pragma omp barrier
 #pragma omp single
         for (int i = 0; i < 32; i++) sum += cells[i];
+#pragma omp critical
+        threads++;
     }
     return sum != 496;
 }
