@@ -3,6 +3,7 @@
 // spawns: 5 + 2 threads
 // orders: 4
 // joins: 1
+// gcc: one phase less
 int x, a, b;
 int main(void) {
 #pragma omp parallel

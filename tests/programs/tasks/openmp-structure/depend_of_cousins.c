@@ -2,6 +2,7 @@
 // finds: x
 // spawns: 5 + 2 threads
 // orders: 0
+// gcc: one phase less
 int x;
 int main(void) {
 #pragma omp parallel

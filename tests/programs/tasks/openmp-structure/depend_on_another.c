@@ -2,6 +2,7 @@
 // finds: x
 // spawns: 3 + 2 threads
 // orders: 0
+// gcc: one phase less
 int x, y, a;
 int main(void) {
 #pragma omp parallel

@@ -3,6 +3,7 @@
 // spawns: 41 + 2 threads
 // finishes: 3
 // waits: 20
+// gcc: one phase less
 int result;
 static int fib(int n) {
     int a, b;

@@ -2,6 +2,7 @@
 // finds: nothing
 // spawns: 2 + 2 threads
 // finishes: 3
+// gcc: one phase less
 int x;
 int main(void) {
 #pragma omp parallel

@@ -2,6 +2,7 @@
 // finds: nothing
 // spawns: 3 + 2 threads
 // finishes: 4
+// gcc: one phase less
 int x;
 int main(void) {
 #pragma omp parallel

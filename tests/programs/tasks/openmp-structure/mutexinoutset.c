@@ -2,6 +2,7 @@
 // finds: y
 // spawns: 5 + 2 threads
 // orders: 3
+// gcc: one phase less
 int x, y, z;
 int main(void) {
 #pragma omp parallel

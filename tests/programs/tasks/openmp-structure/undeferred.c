@@ -2,6 +2,7 @@
 // finds: late
 // spawns: 3 + 2 threads
 // joins: 1
+// gcc: one phase less
 int early, late;
 int main(void) {
 #pragma omp parallel

@@ -3,6 +3,7 @@
 // spawns: 4 + 2 threads
 // waits: 1
 // joins: 1
+// gcc: one phase less
 int own, other;
 int main(void) {
 #pragma omp parallel
