@@ -423,6 +423,15 @@ pub fn forgotten(addr: usize, size: usize) {
     }
 }
 
+/// How far below its first frame a task is thought to use the stack.
+const STACK_REACH: usize = 16 << 10;
+
+/// Whatever lies on the stack of the calling thread below an address is of no use any more: another task has its frames
+/// there next.
+pub fn stack_left(top: usize) {
+    forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
+}
+
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);

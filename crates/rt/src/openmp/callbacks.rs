@@ -15,8 +15,9 @@ use std::hash::{Hash, Hasher};
 
 type Address = *const c_void;
 
-/// How much of a worker's stack an earlier implicit task may have used.
-const WORKER_STACK_REACH: usize = 64 << 10;
+/// The frame of an implicit task begins at most so far above that of the callback which tells its start; in between are
+/// frames of the runtime.
+const WORKER_STACK_SLACK: usize = 512;
 
 /// The record behind a word.
 ///
@@ -121,8 +122,7 @@ unsafe fn begin_implicit(
             } else {
                 region.await_begin();
                 // What an earlier implicit task has left on the stack of this worker is void.
-                let here = std::ptr::from_ref(&size) as usize;
-                watch::forgotten(here - WORKER_STACK_REACH, WORKER_STACK_REACH + 4096);
+                watch::stack_left(std::ptr::from_ref(&size) as usize + WORKER_STACK_SLACK);
             }
             let mut task = Task::new(Role::Nobody, region.encountering, region.place);
             task.join_team(region, index);

@@ -5,10 +5,12 @@
 //! parallel regions and barriers, [`tasks`] for explicit tasks, [`dependences`] for `depend`. libomp has gcc's entry points
 //! as well, so that programs compiled by gcc are watched the same way when they run on it.
 
+// Without their names nobody calls the functions that programs and the OpenMP runtime look for.
+#![cfg_attr(not(feature = "interpose"), allow(dead_code))]
+
 mod callbacks;
 mod dependences;
 mod ompt;
-#[cfg_attr(not(feature = "interpose"), allow(dead_code))]
 mod reductions;
 mod tasks;
 mod teams;

@@ -16,8 +16,6 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How far below its frame a task is thought to use the stack.
-const STACK_REACH: usize = 16 << 10;
 /// Above the stack pointer at which the runtime tells the start of a task is nothing but its own frames.
 const STACK_SLACK: usize = 64;
 
@@ -194,7 +192,7 @@ impl Task {
         if let Role::Own(task) = self.role {
             // What the thread has called before, in an interrupted task, has left its frames where this one will have its own.
             self.stack = stack + STACK_SLACK;
-            forget_stack(self.stack);
+            watch::stack_left(self.stack);
             watch::structure(Op::TaskBegin { task }, self.place);
             for lock in &self.locks {
                 watch::lock_acquired(lock.address(), LockMode::Exclusive, self.place);
@@ -242,7 +240,10 @@ impl Task {
 
     /// The next task of this thread, or what goes on in it, uses the same stack.
     fn leave_stack(&mut self) {
-        forget_stack(std::mem::take(&mut self.stack));
+        let top = std::mem::take(&mut self.stack);
+        if top != 0 {
+            watch::stack_left(top);
+        }
     }
 
     /// An event that it waits for is fulfilled before it has come to its end.
@@ -298,13 +299,6 @@ impl Task {
     pub(super) fn at_barrier(&mut self) {
         self.spawned = false;
         self.dependences.clear();
-    }
-}
-
-/// Whatever lies on the stack of the calling thread below an address is of no use any more.
-fn forget_stack(top: usize) {
-    if top > STACK_REACH {
-        watch::forgotten(top - STACK_REACH, STACK_REACH);
     }
 }
 
