@@ -143,6 +143,7 @@ macro_rules! originals {
 originals! {
     // Of the OpenMP runtime, which has them if anybody calls them.
     otherwise null_mut() => {
+        fn __kmpc_omp_task_alloc(place: *mut c_void, thread: c_int, flags: c_int, size: usize, shared_size: usize, entry: *mut c_void) -> *mut *mut c_void;
         fn __kmpc_taskred_init(thread: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
         fn __kmpc_taskred_modifier_init(place: *mut c_void, thread: c_int, shared: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
         fn __kmpc_task_reduction_get_th_data(thread: c_int, group: *mut c_void, variable: *mut c_void) -> *mut c_void;

@@ -25,6 +25,9 @@ const THREAD: usize = 0;
 pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
+/// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
+const DESCRIPTOR: usize = 24;
+const DESCRIPTOR_SIZE: usize = 32;
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
     let value: usize;
@@ -72,4 +75,15 @@ pub(crate) fn set_thread(thread: *mut Thread) {
 pub(crate) fn set_epoch(wrote: u64, read: u64) {
     set::<WROTE>(wrote as usize);
     set::<READ>(read as usize);
+}
+
+/// The descriptor of a task that the runtime for OpenMP gave to this thread last: address and size.
+pub(crate) fn descriptor() -> (usize, usize) {
+    (get::<DESCRIPTOR>(), get::<DESCRIPTOR_SIZE>())
+}
+
+/// Sets what [`descriptor`] gives.
+pub(crate) fn set_descriptor(address: usize, size: usize) {
+    set::<DESCRIPTOR>(address);
+    set::<DESCRIPTOR_SIZE>(size);
 }

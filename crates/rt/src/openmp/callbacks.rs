@@ -6,7 +6,7 @@ use super::dependences::{Dependences, Use};
 use super::ompt::{self, Data, Dependence, endpoint, status, sync};
 use super::tasks::{Role, Task};
 use super::teams::Region;
-use super::{count_region, count_task, reductions, task_memory};
+use super::{count_region, count_task, descriptors, reductions, task_memory};
 use crate::intercept::arch::with_stack_pointer;
 use crate::watch;
 use keirin_core::event::LockMode;
@@ -299,8 +299,17 @@ pub(super) unsafe extern "C" fn work(
     // SAFETY: the word of a task that this thread runs.
     let Some(task) = (unsafe { record::<Task>(data) }) else { return };
     if kind == ompt::work::TASKLOOP {
-        // The tasks of the loop are created within the runtime.
-        task.loop_place = if point == endpoint::BEGIN { place as usize } else { 0 };
+        // The tasks of the loop are created within the runtime, as copies of one that never runs.
+        if point == endpoint::BEGIN {
+            task.loop_place = place as usize;
+            task.loop_memory = descriptors::latest();
+        } else {
+            task.loop_place = 0;
+            let (memory, size) = std::mem::take(&mut task.loop_memory);
+            if size > 0 {
+                watch::forgotten(memory, size);
+            }
+        }
     } else if point == endpoint::BEGIN {
         task.loops = task.loops.wrapping_add(1);
     }

@@ -10,6 +10,7 @@
 
 mod callbacks;
 mod dependences;
+mod descriptors;
 mod ompt;
 mod reductions;
 mod tasks;

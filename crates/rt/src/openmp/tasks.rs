@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Above the stack pointer at which the runtime tells the start of a task is nothing but its own frames.
 const STACK_SLACK: usize = 64;
 
+/// How often to pause before a thread goes on with an untied task that another one has just left.
+const GRACE: u32 = 4096;
+
 /// As whom a task acts in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -45,6 +48,8 @@ pub(super) struct Task {
     pub(super) region: *mut Region,
     pub(super) index: u32,
     pub(super) phase: u32,
+    /// The thread that has suspended it last; 0 if none has.
+    suspender: usize,
     /// It was serial once: its parent joins it.
     joins: bool,
     /// It has deferred children that it has not waited for.
@@ -62,8 +67,9 @@ pub(super) struct Task {
     waits_for: Vec<TaskId>,
     /// The place where it is created.
     pub(super) place: usize,
-    /// The place of the `taskloop` that creates tasks now.
+    /// The place of the `taskloop` that creates tasks now, and the memory of the task that it copies.
     pub(super) loop_place: usize,
+    pub(super) loop_memory: (usize, usize),
     /// How many loops were shared so far: which one an iteration belongs to.
     pub(super) loops: u32,
     /// How many calls were open when it started, on the thread that runs it.
@@ -83,6 +89,7 @@ impl Task {
             region: null_mut(),
             index: 0,
             phase: 0,
+            suspender: 0,
             joins: false,
             spawned: false,
             silent_groups: 0,
@@ -93,6 +100,7 @@ impl Task {
             waits_for: Vec::new(),
             place,
             loop_place: 0,
+            loop_memory: (0, 0),
             loops: 0,
             calls: 0,
             stack: 0,
@@ -187,6 +195,11 @@ impl Task {
 
     /// A thread starts it or goes on with it.
     pub(super) fn begin(&mut self, stack: usize) {
+        if self.suspender != 0 && self.suspender != this_thread() {
+            // That thread has yet to return from the function of an untied task. If this one came to the end of the task
+            // before, the runtime would tell nobody here, but there.
+            (0..GRACE).for_each(spin::pause);
+        }
         self.set_runner();
         self.calls = watch::open_calls();
         if let Role::Own(task) = self.role {
@@ -208,13 +221,22 @@ impl Task {
             watch::within_calls(self.calls, || watch::structure(Op::TaskSuspend { task }, 0));
             self.leave_stack();
         }
+        self.suspender = this_thread();
         self.runner.store(0, Ordering::Release);
     }
 
     /// It is finished. False if it has never run, as it was cancelled.
     pub(super) fn end(&mut self) -> bool {
-        let ran = self.runner.load(Ordering::Relaxed) != 0;
+        let runner = self.runner.load(Ordering::Relaxed);
+        let ran = runner != 0;
         let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else { return ran };
+        if ran && runner != this_thread() {
+            watch::note(
+                "the end of an untied task was told by a thread that did not run it; it is taken for unfinished, and the \
+                 trace of tasks is broken from there on",
+            );
+            return false;
+        }
         if ran {
             self.release_locks();
         } else {
