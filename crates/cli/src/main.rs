@@ -8,6 +8,7 @@ mod atomic;
 mod baseline;
 mod cmd;
 mod input;
+mod openmp;
 mod options;
 mod output;
 mod process;

@@ -24,6 +24,7 @@ pub mod intercept;
 mod layout;
 mod modules;
 mod objects;
+mod openmp;
 mod options;
 mod places;
 mod quiet;

@@ -83,6 +83,14 @@ pub(crate) fn locks_for_program(addr: usize) -> bool {
     look(addr, |module| module.has_name(LLVM_LIBRARY)) == Some(true)
 }
 
+/// True if an address lies in a library that runs the tasks of programs on threads of its own.
+pub(crate) fn is_task_library(addr: usize) -> bool {
+    find(addr).is_some_and(|module| {
+        let name = module.path.rsplit('/').next().unwrap_or_default();
+        ["libomp", "libiomp5", "libgomp"].iter().any(|library| name.starts_with(library))
+    })
+}
+
 unsafe extern "C" fn add_module(
     info: *mut libc::dl_phdr_info,
     _size: libc::size_t,

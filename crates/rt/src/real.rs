@@ -118,7 +118,7 @@ macro_rules! originals {
             /// # Safety
             /// That of the function.
             #[inline]
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
             pub(crate) unsafe fn $name($($argument: $type),*) $(-> $result)? {
                 match cells::$name.get() {
                     // SAFETY: the function has this type by the documentation of the C library.
@@ -145,6 +145,19 @@ macro_rules! originals {
 }
 
 originals! {
+    // Of the OpenMP runtime, which has them if anybody calls them.
+    otherwise null_mut() => {
+        fn __kmpc_omp_task_alloc(place: *mut c_void, thread: c_int, flags: c_int, size: usize, shared_size: usize, entry: *mut c_void) -> *mut *mut c_void;
+        fn __kmpc_taskred_init(thread: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
+        fn __kmpc_taskred_modifier_init(place: *mut c_void, thread: c_int, shared: c_int, number: c_int, items: *mut c_void) -> *mut c_void;
+        fn __kmpc_task_reduction_get_th_data(thread: c_int, group: *mut c_void, variable: *mut c_void) -> *mut c_void;
+    }
+    otherwise () => {
+        fn GOMP_taskgroup_reduction_register(description: *mut usize);
+        fn GOMP_taskgroup_reduction_unregister(description: *mut usize);
+        fn GOMP_taskloop(function: usize, data: *mut *mut usize, copy: usize, size: usize, alignment: usize, flags: c_uint, tasks: usize, priority: c_int, start: usize, end: usize, step: usize);
+        fn GOMP_taskloop_ull(function: usize, data: *mut *mut usize, copy: usize, size: usize, alignment: usize, flags: c_uint, tasks: usize, priority: c_int, start: usize, end: usize, step: usize);
+    }
     // Functions on threads and locks return their error.
     otherwise libc::ENOSYS => {
         fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, routine: Routine, argument: *mut c_void) -> c_int;

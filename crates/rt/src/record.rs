@@ -47,6 +47,8 @@ struct Held {
     events: u32,
     since: u64,
     functions: FxHashMap<usize, FunctionId>,
+    /// The calls that are open: function and place.
+    open: Vec<(FunctionId, usize)>,
 }
 
 impl Recorder {
@@ -86,6 +88,7 @@ impl Recorder {
             events: 0,
             since,
             functions: FxHashMap::default(),
+            open: Vec::new(),
         }))))
     }
 
@@ -110,6 +113,9 @@ impl Recorder {
             result = result.and_then(|()| held.writer.seal(&self.shared));
         }
         held.events += 1;
+        if op == Op::Return {
+            held.open.pop();
+        }
         // Who waits for others may wait for long, or be killed while it waits.
         let waits = matches!(op, Op::Join { .. } | Op::Fork { .. } | Op::Wait { .. });
         let late = waits || orders && layout::processor_clock().wrapping_sub(held.since) > HOLD_BACK_TICKS;
@@ -157,7 +163,34 @@ impl Recorder {
             recorder.0.lock().functions.insert(function, id);
             id
         });
+        recorder.0.lock().open.push((id, call));
         self.event(thread, Op::Call { function: id }, call, false);
+    }
+
+    /// How many calls of a thread are open.
+    pub(crate) fn open_calls(&self, thread: &Thread) -> usize {
+        thread.writer.as_ref().map_or(0, |recorder| recorder.0.lock().open.len())
+    }
+
+    /// The open calls from one on are written as returned, as what follows belongs to another task.
+    pub(crate) fn close_calls(&self, thread: &mut Thread, from: usize) {
+        let Some(recorder) = &thread.writer else { return };
+        let open = recorder.0.lock().open.clone();
+        for _ in from..open.len() {
+            self.event(thread, Op::Return, 0, false);
+        }
+        if let Some(recorder) = &thread.writer {
+            recorder.0.lock().open = open;
+        }
+    }
+
+    /// The open calls from one on are written again, for a task that begins within them.
+    pub(crate) fn reopen_calls(&self, thread: &mut Thread, from: usize) {
+        let Some(recorder) = &thread.writer else { return };
+        let open = recorder.0.lock().open.clone();
+        for &(function, call) in open.iter().skip(from) {
+            self.event(thread, Op::Call { function }, call, false);
+        }
     }
 
     fn function(&self, function: usize) -> FunctionId {

@@ -10,6 +10,7 @@ use crate::driver::REFUSED;
 use crate::files::KeptFile;
 use crate::modules;
 use crate::objects;
+use crate::openmp;
 use crate::places::{self, PlaceNumber, StackNumber};
 use crate::record::Recorder;
 use crate::regions;
@@ -430,10 +431,12 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         ..Counts::default()
     });
     let statistic = |name, value| Statistic { analysis: "runtime", name, value };
-    telling.writer.statistics(&[
+    let mut statistics = vec![
         statistic("bytes of shadow memory in use at the end", shadow::pages::used() as u64),
         statistic("bytes of other memory of keirin's", arena::taken() as u64),
-    ]);
+    ];
+    statistics.extend(openmp::counts().map(|(name, count)| statistic(name, count)));
+    telling.writer.statistics(&statistics);
     telling.writer.end(end);
     telling.write();
 }

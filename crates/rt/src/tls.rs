@@ -27,6 +27,9 @@ pub(crate) const WROTE: usize = 8;
 pub(crate) const READ: usize = 16;
 /// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
 pub(crate) const NOTE: usize = 24;
+/// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
+const DESCRIPTOR: usize = 32;
+const DESCRIPTOR_SIZE: usize = 40;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -81,4 +84,15 @@ pub(crate) fn set_epoch(wrote: u64, read: u64) {
 #[inline]
 pub(crate) fn set_note(offset: usize) {
     set::<NOTE>(offset);
+}
+
+/// The descriptor of a task that the runtime for OpenMP gave to this thread last: address and size.
+pub(crate) fn descriptor() -> (usize, usize) {
+    (get::<DESCRIPTOR>(), get::<DESCRIPTOR_SIZE>())
+}
+
+/// Sets what [`descriptor`] gives.
+pub(crate) fn set_descriptor(address: usize, size: usize) {
+    set::<DESCRIPTOR>(address);
+    set::<DESCRIPTOR_SIZE>(size);
 }

@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, regions, start, telling, tls};
+use crate::{modules, openmp, regions, start, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
 use keirin_core::handover::End;
@@ -150,6 +150,11 @@ pub fn is_watched_caller(pc: usize) -> bool {
 /// True if `pc` stands in the C++ standard library, which creates threads and waits for conditions for the program.
 pub fn is_standard_library(pc: usize) -> bool {
     modules::is_standard_library(pc)
+}
+
+/// True if `pc` stands in a library that runs tasks: its threads are nobody's children.
+pub fn is_task_library(pc: usize) -> bool {
+    openmp::is_told() && modules::is_task_library(pc)
 }
 
 /// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.
@@ -423,6 +428,15 @@ pub fn thread_ended() {
     }
 }
 
+/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
+/// spawned, and it does nothing beside them.
+pub fn worker_started(stack: (usize, usize)) {
+    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
+        attach(watcher);
+        forgotten(stack.0, stack.1);
+    }
+}
+
 /// The calling thread has waited for the end of another.
 pub fn thread_joined(ticket: Ticket, pc: usize) {
     with(|watcher, thread| watcher.joined(thread, ThreadId(ticket.0), pc));
@@ -459,6 +473,15 @@ pub fn forgotten(addr: usize, size: usize) {
     }
 }
 
+/// How far below its first frame a task is thought to use the stack.
+const STACK_REACH: usize = 16 << 10;
+
+/// Whatever lies on the stack of the calling thread below an address is of no use any more: another task has its frames
+/// there next.
+pub fn stack_left(top: usize) {
+    forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
+}
+
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -469,6 +492,39 @@ pub fn new_task() -> TaskId {
 /// task that the calling thread runs.
 pub fn structure(op: Op, pc: usize) {
     with(|watcher, thread| watcher.structure(thread, op, pc));
+}
+
+/// How many recorded calls of functions are open in the calling thread.
+pub fn open_calls() -> usize {
+    let mut number = 0;
+    with(|watcher, thread| number = watcher.recorder().map_or(0, |recorder| recorder.open_calls(thread)));
+    number
+}
+
+/// The calling thread goes over from one task to another in the midst of functions: tells the end of the first one's calls,
+/// from the given one on; then `change`; then that the other one is within the same calls.
+pub fn within_calls(from: usize, change: impl FnOnce()) {
+    calls_left(from);
+    change();
+    calls_resumed(from);
+}
+
+/// The first half of [`within_calls`], for a thread that does something else in between.
+pub fn calls_left(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.close_calls(thread, from);
+        }
+    });
+}
+
+/// The other half of [`calls_left`].
+pub fn calls_resumed(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.reopen_calls(thread, from);
+        }
+    });
 }
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
@@ -483,12 +539,24 @@ pub fn region_end(pc: usize) {
 
 /// From here on the thread's accesses are disregarded. Nests.
 pub fn ignore_begin() {
-    with(|_, thread| thread.ignoring += 1);
+    with(|watcher, thread| {
+        thread.ignoring += 1;
+        if let Some(recorder) = watcher.recorder() {
+            recorder.event(thread, Op::IgnoreBegin, 0, false);
+        }
+    });
 }
 
 /// The end of what [`ignore_begin`] began.
 pub fn ignore_end() {
-    with(|_, thread| thread.ignoring = thread.ignoring.saturating_sub(1));
+    with(|watcher, thread| {
+        if thread.ignoring > 0 {
+            thread.ignoring -= 1;
+            if let Some(recorder) = watcher.recorder() {
+                recorder.event(thread, Op::IgnoreEnd, 0, false);
+            }
+        }
+    });
 }
 
 /// Memory gets a name for reports.

@@ -11,6 +11,7 @@ mod compiler;
 pub(crate) use compiler::{Compiler, Make, find, look_up, named};
 
 use super::Exit;
+use crate::openmp;
 use crate::runtime_files::{self, RuntimeFiles};
 use anyhow::{Context, Result, bail};
 use arguments::{Arguments, Produces};
@@ -125,14 +126,18 @@ fn with_additions(
             "static executables cannot be watched: the runtime needs the dynamic linker; leave out -static"
         );
     }
-    let (before, after) = additions(arguments, make, files);
+    let (before, after) = additions(arguments, make, files)?;
     // What follows `--` is a name of a file, whatever it looks like.
     let end = words.iter().position(|word| word == "--").filter(|_| make.is_clang()).unwrap_or(words.len());
     Ok([&before, &words[..end], &after, &words[end..]].concat())
 }
 
 /// What comes before and what comes after the words of the user.
-fn additions(arguments: &Arguments, make: Make, files: &RuntimeFiles) -> (Vec<OsString>, Vec<OsString>) {
+fn additions(
+    arguments: &Arguments,
+    make: Make,
+    files: &RuntimeFiles,
+) -> Result<(Vec<OsString>, Vec<OsString>)> {
     let mut before = Words::default();
     let mut after = Words::default();
     // With nothing but assembler to translate, clang would complain of a flag that it does not use.
@@ -161,7 +166,7 @@ fn additions(arguments: &Arguments, make: Make, files: &RuntimeFiles) -> (Vec<Os
         }
     }
     match arguments.produces() {
-        Produces::Nothing => return (before.0, after.0),
+        Produces::Nothing => return Ok((before.0, after.0)),
         Produces::Part | Produces::Library | Produces::Program if make.is_clang() => {
             before.add("-fno-sanitize-link-runtime");
         }
@@ -186,7 +191,19 @@ fn additions(arguments: &Arguments, make: Make, files: &RuntimeFiles) -> (Vec<Os
         }
         _ => {}
     }
-    (before.0, after.0)
+    if arguments.has_openmp() && !make.is_clang() && arguments.produces() != Produces::Part {
+        let Some(openmp) = openmp::find() else {
+            bail!(
+                "gcc's runtime for OpenMP cannot be watched; keirin takes LLVM's in its place, which is not there ({})",
+                openmp::PACKAGE
+            );
+        };
+        before.add(OsString::from_iter([OsStr::new("-L"), openmp.as_gcc_runtime(files)?.as_os_str()]));
+        if let Some(folder) = openmp.run_path() {
+            after.linker("-rpath").linker(folder);
+        }
+    }
+    Ok((before.0, after.0))
 }
 
 #[derive(Default)]

@@ -12,6 +12,7 @@ pub(super) use settings::Settings;
 use super::check::{Filters, finish_to};
 use super::{Ending, Exit};
 use crate::atomic::{Looking, Rule, atomic_rule};
+use crate::openmp;
 use crate::options::{AnalysisName, Format, Options};
 use crate::output::Output;
 use crate::process;
@@ -19,13 +20,13 @@ use crate::report::resolve::merge;
 use crate::report::{Finding, Live, Watched};
 use crate::runtime_files;
 use crate::sources::Sources;
-use crate::symbols::Elf;
 use anyhow::{Context, Result, bail};
 use keirin_core::select::Block;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::thread::available_parallelism;
 use tempfile::TempDir;
 
 /// Runs the program of the command line, with its arguments.
@@ -117,19 +118,43 @@ pub(super) fn launch(program: &Program, words: &[OsString], settings: Settings) 
         use std::os::unix::process::CommandExt;
         command.arg0(name).args(arguments);
     }
-    if program.elf().is_some_and(Elf::needs_sanitizer) {
-        command.env("LD_LIBRARY_PATH", with_runtime()?);
+    let folders = instead_of_others(program)?;
+    if !folders.is_empty() {
+        command.env("LD_LIBRARY_PATH", before_others(folders)?);
+    }
+    if std::env::var_os("OMP_NUM_THREADS").is_none() && available_parallelism().is_ok_and(|n| n.get() == 1) {
+        // With one thread OpenMP has no tasks.
+        command.env("OMP_NUM_THREADS", "2");
     }
     command.env("KEIRIN_RUNTIME", settings.into_text());
     process::run(&mut command).with_context(|| format!("cannot start {}", program.path().display()))
 }
 
-/// Where the program finds libraries: our runtime comes before the compiler's own of the same name.
-fn with_runtime() -> Result<OsString> {
-    let folder = runtime_files::unpack()?.aliases();
+/// Folders with libraries that the program shall find instead of those it was linked against.
+fn instead_of_others(program: &Program) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    let Some(elf) = program.elf() else { return Ok(folders) };
+    if elf.needs_sanitizer() {
+        folders.push(runtime_files::unpack()?.aliases());
+    }
+    if elf.needs(openmp::GCC_RUNTIME) {
+        match openmp::find() {
+            Some(openmp) => folders.push(openmp.as_gcc_runtime(&runtime_files::unpack()?)?),
+            None => crate::tell(&format!(
+                "note: gcc's runtime for OpenMP, which the program uses, cannot be watched: its tasks and barriers are \
+                 unknown; LLVM's would take its place ({})",
+                openmp::PACKAGE
+            )),
+        }
+    }
+    Ok(folders)
+}
+
+/// Where the program finds libraries: some folders come before those it knows.
+fn before_others(folders: Vec<PathBuf>) -> Result<OsString> {
     let known = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let known = std::env::split_paths(&known).filter(|path| !path.as_os_str().is_empty());
-    std::env::join_paths(std::iter::once(folder).chain(known)).context("LD_LIBRARY_PATH cannot be set")
+    std::env::join_paths(folders.into_iter().chain(known)).context("LD_LIBRARY_PATH cannot be set")
 }
 
 /// How keirin ends if there is nothing else to tell than how the program did.

@@ -121,6 +121,11 @@ impl Elf {
         self.needed.iter().any(|name| name.starts_with("libtsan.so") || name.starts_with("libclang_rt.tsan"))
     }
 
+    /// It is linked against a shared library of this name.
+    pub(crate) fn needs(&self, library: &str) -> bool {
+        self.needed.iter().any(|name| name == library)
+    }
+
     /// The linker's build id; empty if there is none.
     pub(crate) fn build_id(&self) -> &[u8] {
         &self.build_id

@@ -292,6 +292,10 @@ pub(crate) fn parse_address(name: &str) -> Option<u64> {
 
 /// The name as it stands in the source.
 pub(crate) fn demangled(name: &str) -> String {
+    // A variable `x` of a C program is no `long long`, as that letter means in mangled names.
+    if !["_Z", "_R"].iter().any(|start| name.starts_with(start)) {
+        return name.to_owned();
+    }
     addr2line::demangle_auto(name.into(), None).into_owned()
 }
 

@@ -142,4 +142,5 @@ fn names_are_as_in_the_source() {
     assert_eq!(demangled("_ZN3Set3addEi"), "Set::add(int)");
     assert_eq!(demangled("_RNvC1a4main"), "a::main");
     assert_eq!(demangled("main"), "main");
+    assert_eq!(demangled("x"), "x");
 }

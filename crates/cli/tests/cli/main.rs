@@ -13,6 +13,7 @@ mod filters;
 mod formats;
 mod help;
 mod native;
+mod openmp;
 mod options;
 mod output;
 mod projects;

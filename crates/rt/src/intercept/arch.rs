@@ -200,7 +200,21 @@ macro_rules! with_stacked_address {
     )*};
 }
 
+/// Defines a function that a library calls back, and whose body knows the stack pointer at its start.
+macro_rules! with_stack_pointer {
+    ($visible:vis fn $name:ident($a:ident: $first:ty, $b:ident: $second:ty, $c:ident: $third:ty; $stack:ident) $body:block) => {
+        #[unsafe(naked)]
+        $visible unsafe extern "C" fn $name($a: $first, $b: $second, $c: $third) {
+            unsafe extern "C" fn body($a: $first, $b: $second, $c: $third, $stack: usize) {
+                // SAFETY: the contract of the callback, kept by the library that calls it.
+                unsafe { $body }
+            }
+            core::arch::naked_asm!("mov rcx, rsp", "jmp {body}", body = sym body)
+        }
+    };
+}
+
 pub(crate) use {
-    announce, hooks, intercept, pc_register, variadic, with_packed_numbers, with_return_address,
+    announce, hooks, intercept, pc_register, variadic, with_packed_numbers, with_return_address, with_stack_pointer,
     with_stacked_address,
 };

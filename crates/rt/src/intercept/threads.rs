@@ -20,19 +20,26 @@ pub(super) struct Start<R> {
     argument: *mut c_void,
     ticket: Ticket,
     joinable: bool,
+    /// It belongs to a library that runs tasks.
+    worker: bool,
     /// 1 as soon as the thread needs nothing of this any more.
     taken: AtomicU32,
 }
 
 impl<R: Copy> Start<R> {
     pub(super) fn new(routine: R, argument: *mut c_void, joinable: bool, pc: usize) -> Self {
-        Start { routine, argument, ticket: watch::thread_forked(pc), joinable, taken: AtomicU32::new(0) }
+        let worker = watch::is_task_library(pc);
+        let ticket = if worker { Ticket::NONE } else { watch::thread_forked(pc) };
+        Start { routine, argument, ticket, joinable, worker, taken: AtomicU32::new(0) }
     }
 
     /// After the creation, successful or not.
     pub(super) fn created(&self, success: bool) {
         if !success {
-            return watch::thread_fork_failed(self.ticket);
+            if !self.worker {
+                watch::thread_fork_failed(self.ticket);
+            }
+            return;
         }
         let errno = real::errno();
         while self.taken.load(Ordering::Acquire) == 0 {
@@ -56,9 +63,9 @@ impl<R: Copy> Start<R> {
     /// `start` is what the creator waits for in [`Start::created`].
     unsafe fn begin(start: *const Start<R>) -> (R, *mut c_void) {
         // SAFETY: the creator keeps it until it is marked as taken.
-        let (routine, argument, ticket, joinable) = unsafe {
+        let (routine, argument, ticket, joinable, worker) = unsafe {
             let start = &*start;
-            (start.routine, start.argument, start.ticket, start.joinable)
+            (start.routine, start.argument, start.ticket, start.joinable, start.worker)
         };
         let stack = watch::aside(|| {
             if joinable && ticket != Ticket::NONE {
@@ -75,7 +82,11 @@ impl<R: Copy> Start<R> {
             (*start).taken.store(1, Ordering::Release);
             libc::syscall(libc::SYS_futex, taken, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
         }
-        watch::thread_started(ticket, stack);
+        if worker {
+            watch::worker_started(stack);
+        } else {
+            watch::thread_started(ticket, stack);
+        }
         (routine, argument)
     }
 }

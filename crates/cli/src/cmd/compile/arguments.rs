@@ -143,6 +143,7 @@ pub(crate) struct Arguments {
     forbids_undefined: bool,
     no_default_libraries: bool,
     another_machine: bool,
+    openmp: bool,
     sanitizers: Vec<String>,
 }
 
@@ -182,6 +183,11 @@ impl Arguments {
 
     pub(crate) fn has_no_default_libraries(&self) -> bool {
         self.no_default_libraries
+    }
+
+    /// True if a program needs the compiler's runtime for OpenMP.
+    pub(crate) fn has_openmp(&self) -> bool {
+        self.openmp
     }
 
     pub(crate) fn is_for_another_machine(&self) -> bool {
@@ -225,7 +231,7 @@ impl Arguments {
                 "-Xlinker" | "--for-linker" => for_linker.push(value.to_owned()),
                 "-z" => for_linker.extend(["-z".to_owned(), value.to_owned()]),
                 "-target" => self.target(value),
-                "-l" | "--library" => self.library(),
+                "-l" | "--library" => self.library(value),
                 _ => self.option(word, &mut language, &mut for_linker),
             }
         }
@@ -259,6 +265,8 @@ impl Arguments {
             }
             "-m32" | "-mx32" | "-m16" => self.another_machine = true,
             "-m64" => self.another_machine = false,
+            "-fopenmp" => self.openmp = true,
+            "-fno-openmp" => self.openmp = false,
             _ => {
                 if let Some(list) = word.strip_prefix("-Wl,") {
                     for_linker.extend(list.split(',').map(str::to_owned));
@@ -274,8 +282,9 @@ impl Arguments {
                     self.sanitizers.retain(|name| !names.contains(&name.as_str()) && !names.contains(&"all"));
                 } else if let Some(triple) = word.strip_prefix("--target=") {
                     self.target(triple);
-                } else if word.starts_with("-l") || word.starts_with("--library=") {
-                    self.library();
+                } else if let Some(name) = word.strip_prefix("-l").or_else(|| word.strip_prefix("--library="))
+                {
+                    self.library(name);
                 } else if let Some(keyword) = word.strip_prefix("-z") {
                     for_linker.extend(["-z".to_owned(), keyword.to_owned()]);
                 } else if is_debug_flag(word) {
@@ -303,7 +312,8 @@ impl Arguments {
     }
 
     /// A library is something to link, if nothing else is.
-    fn library(&mut self) {
+    fn library(&mut self, name: &str) {
+        self.openmp |= name == "gomp";
         self.inputs += 1;
         self.headers_only = false;
     }

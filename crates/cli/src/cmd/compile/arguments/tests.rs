@@ -155,3 +155,17 @@ fn files_of_arguments() {
     assert!(look(&format!("@{}", path("circle"))).has_sources());
     assert_eq!(look("@missing").inputs, 1);
 }
+
+#[test]
+fn openmp_is_asked_for_by_a_flag_or_by_its_library() {
+    for (line, openmp) in [
+        ("-fopenmp main.c", true),
+        ("main.o -lgomp", true),
+        ("main.o -l gomp", true),
+        ("main.o -lgompf", false),
+        ("-fopenmp -fno-openmp main.c", false),
+        ("-fopenmp-simd main.c", false),
+    ] {
+        assert_eq!(look(line).has_openmp(), openmp, "{line}");
+    }
+}
