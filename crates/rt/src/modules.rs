@@ -65,6 +65,14 @@ pub(crate) fn is_standard_library(addr: usize) -> bool {
     })
 }
 
+/// True if an address lies in a library that runs tasks on threads of its own, and tells them by itself.
+pub(crate) fn is_task_library(addr: usize) -> bool {
+    find(addr).is_some_and(|module| {
+        let name = module.path.rsplit('/').next().unwrap_or_default();
+        name.starts_with("libtbb.so") || name.starts_with("libtbb_debug.so")
+    })
+}
+
 unsafe extern "C" fn add_module(
     info: *mut libc::dl_phdr_info,
     _size: libc::size_t,

@@ -25,6 +25,9 @@ const THREAD: usize = 0;
 pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
+/// Offset of the pointer to what is kept for a thread that has to do with oneTBB.
+const TBB: usize = 56;
+
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
     let value: usize;
@@ -65,6 +68,17 @@ pub(crate) fn thread() -> *mut Thread {
 /// Attaches or detaches the calling thread.
 pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
+}
+
+/// What is kept for the calling thread because of oneTBB; null if it has nothing to do with it.
+#[inline(always)]
+pub(crate) fn tbb() -> *mut () {
+    get::<TBB>() as *mut ()
+}
+
+/// Sets it.
+pub(crate) fn set_tbb(local: *mut ()) {
+    set::<TBB>(local as usize);
 }
 
 /// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.

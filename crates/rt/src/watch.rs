@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, regions, start, telling, tls};
+use crate::{modules, regions, start, tbb, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
 use keirin_core::handover::End;
@@ -149,6 +149,11 @@ pub fn is_standard_library(pc: usize) -> bool {
     modules::is_standard_library(pc)
 }
 
+/// True if `pc` stands in a library that runs tasks on threads of its own.
+pub fn is_task_library(pc: usize) -> bool {
+    modules::is_task_library(pc)
+}
+
 /// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.
 static RACES: AtomicPtr<Driver<FastTrack<Compact>>> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -232,6 +237,17 @@ pub fn atomic<T>(
     pc: usize,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
+    match tbb::hears(addr) {
+        tbb::Heard::Yes => {}
+        tbb::Heard::No => return perform().2,
+        tbb::Heard::Afterwards => {
+            let (kind, _, value) = perform();
+            if tbb::after_silence(addr, kind) {
+                tbb::upgraded(addr, pc);
+            }
+            return value;
+        }
+    }
     let mut perform = Some(perform);
     let mut result = None;
     let mut once = || match perform.take() {
@@ -360,6 +376,18 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
     arrived();
 }
 
+/// Called first thing in a new thread of a library that runs tasks: what such a thread does before its first task has
+/// nothing to do with what the one did that happened to need another thread.
+pub fn worker_started(stack: (usize, usize)) {
+    if !is_on() {
+        return;
+    }
+    if let Some(watcher) = watcher() {
+        attach(watcher);
+        forgotten(stack.0, stack.1);
+    }
+}
+
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
@@ -459,6 +487,7 @@ pub fn modules_changed() {
 /// A function was entered: the address of its first hook, of the call, and the stack pointer.
 #[inline]
 pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usize) {
+    tbb::note_stack(stack_pointer);
     if FUNCTIONS.load(Ordering::Relaxed) {
         return function_told(function, call, stack_pointer);
     }

@@ -4,6 +4,7 @@ use super::arch::intercept;
 use super::plain;
 use super::table::Threads;
 use crate::real::{self, Routine, RoutineC11};
+use crate::tbb;
 use crate::watch::{self, Ticket};
 use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use std::mem::MaybeUninit;
@@ -19,6 +20,8 @@ pub(super) struct Start<R> {
     routine: R,
     argument: *mut c_void,
     ticket: Ticket,
+    /// A library creates it to run tasks, which are told by themselves.
+    worker: bool,
     joinable: bool,
     /// 1 as soon as the thread needs nothing of this any more.
     taken: AtomicU32,
@@ -26,11 +29,19 @@ pub(super) struct Start<R> {
 
 impl<R: Copy> Start<R> {
     pub(super) fn new(routine: R, argument: *mut c_void, joinable: bool, pc: usize) -> Self {
-        Start { routine, argument, ticket: watch::thread_forked(pc), joinable, taken: AtomicU32::new(0) }
+        let worker = watch::is_task_library(pc);
+        let ticket = if worker { Ticket::NONE } else { watch::thread_forked(pc) };
+        if !worker {
+            tbb::thread_forked();
+        }
+        Start { routine, argument, ticket, worker, joinable, taken: AtomicU32::new(0) }
     }
 
     /// After the creation, successful or not.
     pub(super) fn created(&self, success: bool) {
+        if !success && self.worker {
+            return;
+        }
         if !success {
             return watch::thread_fork_failed(self.ticket);
         }
@@ -56,9 +67,9 @@ impl<R: Copy> Start<R> {
     /// `start` is what the creator waits for in [`Start::created`].
     unsafe fn begin(start: *const Start<R>) -> (R, *mut c_void) {
         // SAFETY: the creator keeps it until it is marked as taken.
-        let (routine, argument, ticket, joinable) = unsafe {
+        let (routine, argument, ticket, worker, joinable) = unsafe {
             let start = &*start;
-            (start.routine, start.argument, start.ticket, start.joinable)
+            (start.routine, start.argument, start.ticket, start.worker, start.joinable)
         };
         let stack = watch::aside(|| {
             if joinable && ticket != Ticket::NONE {
@@ -75,7 +86,11 @@ impl<R: Copy> Start<R> {
             (*start).taken.store(1, Ordering::Release);
             libc::syscall(libc::SYS_futex, taken, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1);
         }
-        watch::thread_started(ticket, stack);
+        if worker {
+            watch::worker_started(stack);
+        } else {
+            watch::thread_started(ticket, stack);
+        }
         (routine, argument)
     }
 }
