@@ -3,7 +3,8 @@
  * The mutexes of oneTBB are code of its headers, which call `call_itt_notify` for profiling tools: without saying whether
  * a reader or a writer holds the lock. The functions below take these calls, since they fit better, and pass on the name
  * of the caller, `lock` or `lock_shared`. A source that does not include oneTBB is not changed by this. */
-#if defined(__cplusplus) && __cplusplus >= 201103L && !defined(KEIRIN_TBB_PRELUDE)
+#pragma GCC system_header
+#if defined(__cplusplus) && __cplusplus >= 201103L && !defined(KEIRIN_TBB_PRELUDE) && !defined(__TBB_profiling_H)
 #define KEIRIN_TBB_PRELUDE
 #ifndef TBB_USE_PROFILING_TOOLS
 #define TBB_USE_PROFILING_TOOLS 1

@@ -3,6 +3,7 @@
 use super::tree::Task;
 use crate::tls;
 use keirin_core::event::AtomicKind;
+use std::ptr::null;
 
 /// Atomic operations that are not told: those by which a mutex or a count of references works. What they order by chance is
 /// no order of the program.
@@ -19,6 +20,10 @@ struct Silence {
 pub(super) struct Local {
     /// What it runs: a task, or what it does outside of tasks.
     pub(super) task: *mut Task,
+    /// The table of virtual functions of the task object.
+    pub(super) table: *const usize,
+    /// A table that was looked at, and whether it is that of a task of `parallel_scan`.
+    pub(super) scan: (*const usize, bool),
     /// The lowest place on the stack that a function was seen at since the task began.
     pub(super) lowest: usize,
     /// Mutexes of the library that it holds.
@@ -56,6 +61,8 @@ impl Local {
         let silence = Silence { waits: 0, left: 0, from: 0, to: 0 };
         let local = Box::into_raw(Box::new(Local {
             task: Task::of_thread(),
+            table: null(),
+            scan: (null(), false),
             lowest: usize::MAX,
             held: Vec::new(),
             silence,

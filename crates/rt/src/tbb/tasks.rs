@@ -8,8 +8,10 @@ use super::local::Local;
 use super::originals::originals;
 use super::tree::{self, Task};
 use crate::intercept::arch::intercept;
+use crate::intercept::plain;
 use crate::watch;
 use libc::c_void;
+use std::ptr::null;
 
 /// A task object of the library.
 #[repr(C)]
@@ -23,6 +25,8 @@ pub(super) struct Object {
 #[repr(C)]
 pub(super) struct ExecutionData {
     context: *mut c_void,
+    /// Where it was spawned.
+    original_slot: u16,
 }
 
 const TABLE: usize = 4;
@@ -107,6 +111,7 @@ struct Running {
     pc: usize,
     frame: usize,
     lowest_before: usize,
+    table_before: *const usize,
     goes_on: bool,
 }
 
@@ -116,9 +121,12 @@ impl Running {
         let frame = 0usize;
         let frame = (&raw const frame).addr();
         // SAFETY: the thread's own.
-        let lowest_before = unsafe { std::mem::replace(&mut (*local).lowest, frame) };
+        let (lowest_before, table_before) = unsafe {
+            let table = (*object).table;
+            (std::mem::replace(&mut (*local).lowest, frame), std::mem::replace(&mut (*local).table, table))
+        };
         let before = tree::begin(task, pc);
-        Running { object, before, pc, frame, lowest_before, goes_on: true }
+        Running { object, before, pc, frame, lowest_before, table_before, goes_on: true }
     }
 }
 
@@ -129,6 +137,7 @@ impl Drop for Running {
         unsafe {
             let lowest = (*local).lowest;
             (*local).lowest = lowest.min(self.lowest_before);
+            (*local).table = self.table_before;
             let from = lowest.saturating_sub(UNSEEN_FRAMES);
             // What the task had on the stack is gone, and the next one has its own there.
             watch::forgotten(from, self.frame.saturating_sub(from));
@@ -193,7 +202,35 @@ impl Drop for Waiting {
     }
 }
 
+/// True if the current task is one of `parallel_scan` that was spawned and asks for the first time where it runs.
+///
+/// If such a task runs where it was spawned it goes on with the sum of the task before it, without a word to anybody, since
+/// that has ended. That is a way which other schedules do not take. So it is told that it runs elsewhere: the way that
+/// can always be taken.
+unsafe fn asks_for_scan() -> bool {
+    // SAFETY: what is kept for a thread lives for ever; a table has a description of its class before it.
+    unsafe {
+        let local = &mut *Local::get();
+        if !std::mem::replace(&mut (*local.task).fresh, false) || local.table.is_null() {
+            return false;
+        }
+        if local.scan.0 != local.table {
+            let class = *local.table.sub(1) as *const *const libc::c_char;
+            let name = if class.is_null() { null() } else { *class.add(1) };
+            local.scan = (local.table, !name.is_null() && is_scan(name));
+        }
+        local.scan.1
+    }
+}
+
+unsafe fn is_scan(name: *const libc::c_char) -> bool {
+    // SAFETY: the name of a class has an end.
+    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), plain::strlen(name)) };
+    name.starts_with(b"N3tbb6detail2d110start_scan")
+}
+
 originals! {
+    fn _ZN3tbb6detail2r114execution_slotEPKNS0_2d114execution_dataE(data: *const ExecutionData) -> u16;
     fn _ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE(task: *mut Object, context: *mut c_void);
     fn _ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextEt(task: *mut Object, context: *mut c_void, slot: u16);
     fn _ZN3tbb6detail2r16submitERNS0_2d14taskERNS2_18task_group_contextEPNS1_5arenaEm(task: *mut Object, context: *mut c_void, arena: *mut c_void, critical: usize);
@@ -205,6 +242,13 @@ originals! {
 }
 
 intercept! {
+    fn _ZN3tbb6detail2r114execution_slotEPKNS0_2d114execution_dataE(data: *const ExecutionData; _pc) -> u16 {
+        if watch::is_on() && !data.is_null() && asks_for_scan() {
+            return !(*data).original_slot;
+        }
+        self::_ZN3tbb6detail2r114execution_slotEPKNS0_2d114execution_dataE(data)
+    }
+
     fn _ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE(task: *mut Object, context: *mut c_void; pc) {
         spawned(task, context, false, pc);
         self::_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE(task, context)

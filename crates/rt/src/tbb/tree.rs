@@ -29,6 +29,8 @@ pub(super) struct Task {
     group: Option<Arc<Scope>>,
     /// Its open scopes, innermost last.
     scopes: Vec<Arc<Scope>>,
+    /// It is run for the first time since it was spawned, and has not asked whether another thread has spawned it.
+    pub(super) fresh: bool,
 }
 
 /// A group of tasks and the scope that was opened for it.
@@ -148,7 +150,7 @@ impl Task {
     fn new(id: TaskId, home: Option<Arc<Scope>>, group: Option<Arc<Scope>>) -> *mut Task {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        Box::into_raw(Box::new(Task { id, serial, home, group, scopes: Vec::new() }))
+        Box::into_raw(Box::new(Task { id, serial, home, group, scopes: Vec::new(), fresh: false }))
     }
 
     /// What a thread does outside of tasks.
@@ -242,7 +244,10 @@ fn spawn_into(task: &Task, group: Arc<Scope>, pc: usize) -> *mut Task {
 pub(super) fn spawn(context: usize, fresh: bool, pc: usize) -> *mut Task {
     let task = current();
     let group = task.group_of(context, fresh, pc);
-    spawn_into(task, group, pc)
+    let child = spawn_into(task, group, pc);
+    // SAFETY: it was just made.
+    unsafe { (*child).fresh = !fresh };
+    child
 }
 
 /// The current task spawns another one that nobody waits for.
@@ -270,7 +275,9 @@ pub(super) fn begin(task: *mut Task, pc: usize) -> *mut Task {
 
 /// The calling thread leaves a task that will go on, and returns to what it ran before.
 pub(super) fn suspend(before: *mut Task, pc: usize) {
-    watch::structure(Op::TaskSuspend { task: current().id }, pc);
+    let task = current();
+    task.fresh = false;
+    watch::structure(Op::TaskSuspend { task: task.id }, pc);
     local::set_current(before);
 }
 
