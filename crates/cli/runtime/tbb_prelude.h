@@ -11,6 +11,8 @@
 #endif
 extern "C" {
 void __keirin_tbb_mutex(int what, const volatile void* mutex, unsigned long size, const char* function);
+void __keirin_tbb_made(const volatile void* mutex);
+void __keirin_tbb_own(void);
 void __keirin_tbb_reference(const volatile void* wait);
 }
 namespace tbb {
@@ -25,12 +27,20 @@ __attribute__((always_inline)) inline auto keirin_tell(int what, Mutex* mutex, c
   __keirin_tbb_mutex(what, mutex, sizeof(Mutex), function);
 }
 template <typename Other>
-__attribute__((always_inline)) inline void keirin_tell(int, Other*, const char*, long) {}
+__attribute__((always_inline)) inline void keirin_tell(int, Other*, const char* function, long) {
+  /* How a thread finds its own in a table of all. */
+  if (__builtin_strcmp(function, "table_lookup") == 0) __keirin_tbb_own();
+}
 
 template <typename What, typename Object>
 __attribute__((always_inline)) inline void call_itt_notify(What what, Object* object,
                                                            const char* function = __builtin_FUNCTION()) {
   keirin_tell(static_cast<int>(what), object, function, 0);
+}
+
+template <typename Mutex>
+__attribute__((always_inline)) inline void create_itt_sync(Mutex* mutex, const char*, const char*) {
+  __keirin_tbb_made(mutex);
 }
 
 template <typename What>

@@ -1,6 +1,7 @@
 //! What is kept for each thread that has to do with oneTBB.
 
 use super::tree::Task;
+use crate::intercept::plain;
 use crate::tls;
 use keirin_core::event::AtomicKind;
 use std::ptr::null;
@@ -22,13 +23,53 @@ pub(super) struct Local {
     pub(super) task: *mut Task,
     /// The table of virtual functions of the task object.
     pub(super) table: *const usize,
-    /// A table that was looked at, and whether it is that of a task of `parallel_scan`.
-    pub(super) scan: (*const usize, bool),
+    /// A table that was looked at, and what it is the table of.
+    class: (*const usize, Class),
+    /// Bodies of nodes of a flow graph that the task is within.
+    pub(super) bodies: u32,
+    /// Memory that the library has handed out last, and the mutex that was made last: see `locks`.
+    pub(super) last_block: (usize, usize),
+    pub(super) last_made: usize,
     /// The lowest place on the stack that a function was seen at since the task began.
     pub(super) lowest: usize,
     /// Mutexes of the library that it holds.
     pub(super) held: Vec<Held>,
     silence: Silence,
+}
+
+/// Classes of task objects for which more is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// A range of `parallel_scan`.
+    Scan,
+    /// Work of a node of a flow graph.
+    Graph,
+    /// All others.
+    Other,
+}
+
+impl Class {
+    unsafe fn of(table: *const usize) -> Self {
+        // SAFETY: a table has the description of its class before it, whose second word is the name.
+        let name = unsafe {
+            let description =
+                table.as_ref().map_or(null(), |table| *std::ptr::from_ref(table).sub(1) as *const usize);
+            match description.as_ref() {
+                Some(description) => *std::ptr::from_ref(description).add(1) as *const libc::c_char,
+                None => return Class::Other,
+            }
+        };
+        // SAFETY: the name of a class has an end.
+        let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), plain::strlen(name)) };
+        let begins = |start: &[u8]| name.starts_with(start);
+        if begins(b"N3tbb6detail2d110start_scan") {
+            Class::Scan
+        } else if begins(b"N3tbb6detail2d1") && name.windows(11).any(|part| part == b"task_bypass") {
+            Class::Graph
+        } else {
+            Class::Other
+        }
+    }
 }
 
 /// A mutex that a thread holds.
@@ -62,7 +103,10 @@ impl Local {
         let local = Box::into_raw(Box::new(Local {
             task: Task::of_thread(),
             table: null(),
-            scan: (null(), false),
+            class: (null(), Class::Other),
+            bodies: 0,
+            last_block: (0, 0),
+            last_made: 0,
             lowest: usize::MAX,
             held: Vec::new(),
             silence,
@@ -90,6 +134,15 @@ pub(crate) fn hears(addr: usize) -> Heard {
 }
 
 impl Local {
+    /// What the task object is that the thread runs.
+    pub(super) fn class(&mut self) -> Class {
+        if self.class.0 != self.table {
+            // SAFETY: the table of an object that is run.
+            self.class = (self.table, unsafe { Class::of(self.table) });
+        }
+        self.class.1
+    }
+
     fn hears(&mut self, addr: usize) -> Heard {
         let silence = &mut self.silence;
         if silence.waits > 0 {

@@ -4,15 +4,23 @@
 //! `__keirin_tbb_mutex`, with the name of the function that does so, which tells readers from writers. The others are in the
 //! library.
 //!
+//! Containers and flow graphs hand things from task to task under mutexes of their own. That is an order which every schedule
+//! keeps, so these mutexes are told as order as well. Which they are is found out when they are made: in memory that the
+//! library has just handed out for a container, or the two that lie within a `concurrent_hash_map` itself.
+//!
 //! The atomic operations by which a mutex works are not told: a lock excludes, but orders nothing.
 
-use super::local::{self, Held, Local};
+use super::local::{self, Class, Held, Local};
 use super::originals::originals;
+use super::tree;
 use crate::intercept::arch::{hooks, intercept};
 use crate::intercept::plain;
+use crate::spin::Spin;
 use crate::watch;
 use keirin_core::event::{AtomicKind, LockMode, MemoryOrder};
 use libc::{c_char, c_int, c_void, size_t};
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use std::collections::HashSet;
 
 /// What the headers tell.
 const PREPARE: c_int = 0;
@@ -28,6 +36,38 @@ fn held() -> &'static mut Vec<Held> {
     unsafe { &mut (*Local::get()).held }
 }
 
+/// Mutexes of containers. One that is gone may stay here: another one in its place orders more than it should.
+static OF_CONTAINERS: [Spin<FxHashSet<usize>>; 64] =
+    [const { Spin::new(HashSet::with_hasher(FxBuildHasher)) }; 64];
+
+fn of_containers(mutex: usize) -> &'static Spin<FxHashSet<usize>> {
+    &OF_CONTAINERS[(mutex >> 4 ^ mutex >> 10) % 64]
+}
+
+/// The mutexes of two neighbours in a table of buckets lie so far apart.
+const BUCKET: usize = 16;
+
+/// A mutex was made.
+fn made(mutex: usize) {
+    // SAFETY: the thread's own, which lives for ever.
+    let local = unsafe { &mut *Local::get() };
+    let before = std::mem::replace(&mut local.last_made, mutex);
+    let (block, size) = local.last_block;
+    if (block..block + size).contains(&mutex) {
+        of_containers(mutex).lock().insert(mutex);
+    } else if before + BUCKET == mutex {
+        of_containers(before).lock().insert(before);
+        of_containers(mutex).lock().insert(mutex);
+    }
+}
+
+/// True if a mutex orders what happens under it.
+fn orders(mutex: usize) -> bool {
+    // SAFETY: the thread's own, which lives for ever.
+    let local = unsafe { &mut *Local::get() };
+    local.bodies == 0 && local.class() == Class::Graph || of_containers(mutex).lock().contains(&mutex)
+}
+
 fn acquired(mutex: usize, shared: bool, pc: usize) {
     local::silence_wait(false);
     // Some are told by two functions, one of which calls the other.
@@ -37,9 +77,15 @@ fn acquired(mutex: usize, shared: bool, pc: usize) {
     held().push(Held { mutex, shared, changes: 0 });
     let mode = if shared { LockMode::Shared } else { LockMode::Exclusive };
     watch::lock_acquired(mutex, mode, pc);
+    if orders(mutex) {
+        watch::happens_after(mutex, pc);
+    }
 }
 
 fn released(mutex: usize, pc: usize) {
+    if orders(mutex) {
+        watch::happens_before(mutex, pc);
+    }
     held().retain(|held| held.mutex != mutex);
     watch::lock_released(mutex, pc);
 }
@@ -91,6 +137,19 @@ hooks! {
                 local::silence_next(RELEASES, address, size);
             }
             _ => {}
+        }
+    }
+
+    fn __keirin_tbb_made(mutex: *mut c_void; _pc) {
+        if watch::is_on() {
+            made(mutex as usize);
+        }
+    }
+
+    // The program asks for what belongs to the calling thread.
+    fn __keirin_tbb_own(; pc) {
+        if watch::is_on() {
+            tree::uses_own(pc);
         }
     }
 

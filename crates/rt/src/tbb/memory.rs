@@ -2,6 +2,7 @@
 //!
 //! Most of it is used again without the C library's knowledge.
 
+use super::local::Local;
 use super::originals::originals;
 use crate::intercept::arch::intercept;
 use crate::watch;
@@ -13,6 +14,15 @@ fn allocated(memory: *mut c_void, size: usize, pc: usize) -> *mut c_void {
         watch::allocated(memory as usize, size, pc);
     }
     memory
+}
+
+/// The same for memory that containers use.
+fn allocated_for_container(memory: *mut c_void, size: usize, pc: usize) -> *mut c_void {
+    if watch::is_on() {
+        // SAFETY: the thread's own, which lives for ever.
+        unsafe { (*Local::get()).last_block = (memory as usize, size) };
+    }
+    allocated(memory, size, pc)
 }
 
 /// Tells of memory that is about to be given back.
@@ -69,11 +79,11 @@ intercept! {
 
     // How large it was is not known when it is given back; it is new when it is handed out again.
     fn _ZN3tbb6detail2r122cache_aligned_allocateEm(size: size_t; pc) -> *mut c_void {
-        allocated(self::_ZN3tbb6detail2r122cache_aligned_allocateEm(size), size, pc)
+        allocated_for_container(self::_ZN3tbb6detail2r122cache_aligned_allocateEm(size), size, pc)
     }
 
     fn _ZN3tbb6detail2r115allocate_memoryEm(size: size_t; pc) -> *mut c_void {
-        allocated(self::_ZN3tbb6detail2r115allocate_memoryEm(size), size, pc)
+        allocated_for_container(self::_ZN3tbb6detail2r115allocate_memoryEm(size), size, pc)
     }
 
     fn scalable_malloc(size: size_t; pc) -> *mut c_void {

@@ -5,7 +5,7 @@
 //!
 //! - `tree` knows who runs what and turns groups of tasks into finish scopes, or joins where they do not nest.
 //! - `tasks` follows task objects from their spawn to their end.
-//! - `pipeline` and `arena` tell the order that is made within the library.
+//! - `pipeline`, `arena` and `graph` tell the order that is made within the library.
 //! - `locks` tells the library's mutexes, `memory` what it hands out.
 //!
 //! The layout of what crosses between headers and library is that of the binary interface of oneTBB 2021, `libtbb.so.12`.
@@ -14,6 +14,7 @@
 #![cfg_attr(not(feature = "interpose"), allow(dead_code))]
 
 mod arena;
+mod graph;
 mod local;
 mod locks;
 mod memory;

@@ -4,14 +4,12 @@
 //! and third. When a task is spawned its table is replaced by ours, so that we hear when it is run; the original goes
 //! into the fifth reserved word, our own task into the sixth. Before it is run the original is put back.
 
-use super::local::Local;
+use super::local::{Class, Local};
 use super::originals::originals;
 use super::tree::{self, Task};
 use crate::intercept::arch::intercept;
-use crate::intercept::plain;
 use crate::watch;
 use libc::c_void;
-use std::ptr::null;
 
 /// A task object of the library.
 #[repr(C)]
@@ -112,6 +110,7 @@ struct Running {
     frame: usize,
     lowest_before: usize,
     table_before: *const usize,
+    bodies_before: u32,
     goes_on: bool,
 }
 
@@ -121,12 +120,17 @@ impl Running {
         let frame = 0usize;
         let frame = (&raw const frame).addr();
         // SAFETY: the thread's own.
-        let (lowest_before, table_before) = unsafe {
+        let (lowest_before, table_before, bodies_before) = unsafe {
+            let local = &mut *local;
             let table = (*object).table;
-            (std::mem::replace(&mut (*local).lowest, frame), std::mem::replace(&mut (*local).table, table))
+            (
+                std::mem::replace(&mut local.lowest, frame),
+                std::mem::replace(&mut local.table, table),
+                std::mem::replace(&mut local.bodies, 0),
+            )
         };
         let before = tree::begin(task, pc);
-        Running { object, before, pc, frame, lowest_before, table_before, goes_on: true }
+        Running { object, before, pc, frame, lowest_before, table_before, bodies_before, goes_on: true }
     }
 }
 
@@ -138,6 +142,7 @@ impl Drop for Running {
             let lowest = (*local).lowest;
             (*local).lowest = lowest.min(self.lowest_before);
             (*local).table = self.table_before;
+            (*local).bodies = self.bodies_before;
             let from = lowest.saturating_sub(UNSEEN_FRAMES);
             // What the task had on the stack is gone, and the next one has its own there.
             watch::forgotten(from, self.frame.saturating_sub(from));
@@ -208,25 +213,11 @@ impl Drop for Waiting {
 /// that has ended. That is a way which other schedules do not take. So it is told that it runs elsewhere: the way that
 /// can always be taken.
 unsafe fn asks_for_scan() -> bool {
-    // SAFETY: what is kept for a thread lives for ever; a table has a description of its class before it.
+    // SAFETY: what is kept for a thread lives for ever, as does its current task.
     unsafe {
         let local = &mut *Local::get();
-        if !std::mem::replace(&mut (*local.task).fresh, false) || local.table.is_null() {
-            return false;
-        }
-        if local.scan.0 != local.table {
-            let class = *local.table.sub(1) as *const *const libc::c_char;
-            let name = if class.is_null() { null() } else { *class.add(1) };
-            local.scan = (local.table, !name.is_null() && is_scan(name));
-        }
-        local.scan.1
+        std::mem::replace(&mut (*local.task).fresh, false) && local.class() == Class::Scan
     }
-}
-
-unsafe fn is_scan(name: *const libc::c_char) -> bool {
-    // SAFETY: the name of a class has an end.
-    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), plain::strlen(name)) };
-    name.starts_with(b"N3tbb6detail2d110start_scan")
 }
 
 originals! {

@@ -9,7 +9,7 @@
 //! its group (*strangers*). The end of the wait is then told as a join of each task of the group, which is as exact, and the
 //! scope stays open until its strangers were waited for too.
 
-use super::local;
+use super::local::{self, Local};
 use crate::spin::{self, Spin};
 use crate::watch;
 use keirin_core::event::{Op, TaskId};
@@ -31,6 +31,8 @@ pub(super) struct Task {
     scopes: Vec<Arc<Scope>>,
     /// It is run for the first time since it was spawned, and has not asked whether another thread has spawned it.
     pub(super) fresh: bool,
+    /// It has asked for what belongs to the thread that runs it.
+    has_own: bool,
 }
 
 /// A group of tasks and the scope that was opened for it.
@@ -150,7 +152,15 @@ impl Task {
     fn new(id: TaskId, home: Option<Arc<Scope>>, group: Option<Arc<Scope>>) -> *mut Task {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        Box::into_raw(Box::new(Task { id, serial, home, group, scopes: Vec::new(), fresh: false }))
+        Box::into_raw(Box::new(Task {
+            id,
+            serial,
+            home,
+            group,
+            scopes: Vec::new(),
+            fresh: false,
+            has_own: false,
+        }))
     }
 
     /// What a thread does outside of tasks.
@@ -266,8 +276,28 @@ pub(crate) fn thread_forked() {
     }
 }
 
+/// A name for what belongs to the calling thread.
+fn own_token() -> usize {
+    Local::get() as usize
+}
+
+/// The current task asks for something that belongs to its thread alone (`enumerable_thread_specific`). Tasks that do so
+/// in one thread do it one after the other, whatever the tree says.
+pub(super) fn uses_own(pc: usize) {
+    current().has_own = true;
+    watch::happens_after(own_token(), pc);
+}
+
+/// The current task, which may have asked for what belongs to the thread, leaves it to others for a time.
+fn lend_own(pc: usize) {
+    if current().has_own {
+        watch::happens_before(own_token(), pc);
+    }
+}
+
 /// The calling thread begins to run a task. Gives what it ran before.
 pub(super) fn begin(task: *mut Task, pc: usize) -> *mut Task {
+    lend_own(pc);
     let before = local::set_current(task);
     watch::structure(Op::TaskBegin { task: current().id }, pc);
     before
@@ -275,18 +305,29 @@ pub(super) fn begin(task: *mut Task, pc: usize) -> *mut Task {
 
 /// The calling thread leaves a task that will go on, and returns to what it ran before.
 pub(super) fn suspend(before: *mut Task, pc: usize) {
+    lend_own(pc);
     let task = current();
     task.fresh = false;
     watch::structure(Op::TaskSuspend { task: task.id }, pc);
-    local::set_current(before);
+    return_to(before, pc);
+}
+
+/// The calling thread goes on with what it ran before. Gives what it ran until now.
+fn return_to(before: *mut Task, pc: usize) -> *mut Task {
+    let left = local::set_current(before);
+    if current().has_own {
+        watch::happens_after(own_token(), pc);
+    }
+    left
 }
 
 /// The calling thread has finished a task, and returns to what it ran before.
 pub(super) fn end(before: *mut Task, pc: usize) {
+    lend_own(pc);
     let task = current();
     task.leave_scopes();
     watch::structure(Op::TaskEnd { task: task.id }, pc);
-    let ended = local::set_current(before);
+    let ended = return_to(before, pc);
     // SAFETY: it was made by `Task::new`, and nobody knows it any more.
     let ended = unsafe { Box::from_raw(ended) };
     if let Some(group) = &ended.group {
