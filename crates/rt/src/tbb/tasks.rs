@@ -115,10 +115,9 @@ struct Running {
 }
 
 impl Running {
-    unsafe fn begin(object: *mut Object, task: *mut Task, pc: usize) -> Self {
+    /// `frame` lies above all that the task will have on the stack.
+    unsafe fn begin(object: *mut Object, task: *mut Task, frame: usize, pc: usize) -> Self {
         let local = Local::get();
-        let frame = 0usize;
-        let frame = (&raw const frame).addr();
         // SAFETY: the thread's own.
         let (lowest_before, table_before, bodies_before) = unsafe {
             let local = &mut *local;
@@ -169,7 +168,8 @@ unsafe extern "C-unwind" fn run<const SLOT: usize>(
         let function: Run = std::mem::transmute(original);
         // Places are looked up by return addresses.
         let pc = original + 1;
-        let mut running = Running::begin(object, task, pc);
+        let of_this_frame = 0u8;
+        let mut running = Running::begin(object, task, (&raw const of_this_frame).addr(), pc);
         let next = function(object, data);
         if next == object {
             return next;
