@@ -515,7 +515,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
         let left = depth - unsafe { (*thread).depth() };
         with(|watcher, thread| {
             (0..regions).for_each(|_| watcher.region_end(thread, pc));
-            (0..left).for_each(|_| watcher.function_left(thread));
+            (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         });
     }
 }
@@ -533,9 +533,11 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
         let region = regions::function(function, depth == 0);
         let ended = thread.enter_function(call, stack_pointer, region.is_some());
         // Calls that were left without notice, by `longjmp` or an exception.
-        (thread.depth()..depth + 1).for_each(|_| watcher.function_left(thread));
+        let left = (depth + 1).saturating_sub(thread.depth());
+        (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         (0..ended).for_each(|_| watcher.region_end(thread, call));
         watcher.function_entered(thread, function, call);
+        tbb::enter_call();
         if let Some(region) = region {
             watcher.region_begin(thread, region, function, false);
         }

@@ -25,6 +25,8 @@ pub(super) struct Local {
     pub(super) table: *const usize,
     /// A table that was looked at, and what it is the table of.
     class: (*const usize, Class),
+    /// Calls that were told and are open in the task. Unknown, and many, outside of tasks.
+    pub(super) calls: usize,
     /// Bodies of nodes of a flow graph that the task is within.
     pub(super) bodies: u32,
     /// Memory that the library has handed out last, and the mutex that was made last: see `locks`.
@@ -104,6 +106,7 @@ impl Local {
             task: Task::of_thread(),
             table: null(),
             class: (null(), Class::Other),
+            calls: usize::MAX / 2,
             bodies: 0,
             last_block: (0, 0),
             last_made: 0,
@@ -181,6 +184,28 @@ pub(crate) fn note_stack(stack_pointer: usize) {
         && stack_pointer < local.lowest
     {
         local.lowest = stack_pointer;
+    }
+}
+
+/// So many calls are left. Gives how many of them the current task has made itself: a task does not leave functions in which
+/// it was not, even if the stack of calls lost count of them.
+#[inline]
+pub(crate) fn leave_calls(left: usize) -> usize {
+    match known() {
+        None => left,
+        Some(local) => {
+            let own = left.min(local.calls);
+            local.calls -= own;
+            own
+        }
+    }
+}
+
+/// A call is told.
+#[inline]
+pub(crate) fn enter_call() {
+    if let Some(local) = known() {
+        local.calls += 1;
     }
 }
 

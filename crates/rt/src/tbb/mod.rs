@@ -23,6 +23,6 @@ mod pipeline;
 mod tasks;
 mod tree;
 
-pub(crate) use local::{Heard, after_silence, hears, note_stack};
+pub(crate) use local::{Heard, after_silence, enter_call, hears, leave_calls, note_stack};
 pub(crate) use locks::upgraded;
 pub(crate) use tree::thread_forked;

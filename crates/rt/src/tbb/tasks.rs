@@ -111,6 +111,7 @@ struct Running {
     lowest_before: usize,
     table_before: *const usize,
     bodies_before: u32,
+    calls_before: usize,
     goes_on: bool,
 }
 
@@ -119,17 +120,28 @@ impl Running {
     unsafe fn begin(object: *mut Object, task: *mut Task, frame: usize, pc: usize) -> Self {
         let local = Local::get();
         // SAFETY: the thread's own.
-        let (lowest_before, table_before, bodies_before) = unsafe {
+        let (lowest_before, table_before, bodies_before, calls_before) = unsafe {
             let local = &mut *local;
             let table = (*object).table;
             (
                 std::mem::replace(&mut local.lowest, frame),
                 std::mem::replace(&mut local.table, table),
                 std::mem::replace(&mut local.bodies, 0),
+                std::mem::replace(&mut local.calls, 0),
             )
         };
         let before = tree::begin(task, pc);
-        Running { object, before, pc, frame, lowest_before, table_before, bodies_before, goes_on: true }
+        Running {
+            object,
+            before,
+            pc,
+            frame,
+            lowest_before,
+            table_before,
+            bodies_before,
+            calls_before,
+            goes_on: true,
+        }
     }
 }
 
@@ -142,6 +154,7 @@ impl Drop for Running {
             (*local).lowest = lowest.min(self.lowest_before);
             (*local).table = self.table_before;
             (*local).bodies = self.bodies_before;
+            (*local).calls = self.calls_before;
             let from = lowest.saturating_sub(UNSEEN_FRAMES);
             // What the task had on the stack is gone, and the next one has its own there.
             watch::forgotten(from, self.frame.saturating_sub(from));
