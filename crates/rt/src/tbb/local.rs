@@ -63,6 +63,8 @@ impl Class {
         };
         // SAFETY: the name of a class has an end.
         let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), plain::strlen(name)) };
+        // gcc marks the names of classes that belong to one source.
+        let name = name.strip_prefix(b"*").unwrap_or(name);
         let begins = |start: &[u8]| name.starts_with(start);
         if begins(b"N3tbb6detail2d110start_scan") {
             Class::Scan

@@ -66,6 +66,14 @@ fn ours() -> *const usize {
 /// Stack below a function that was seen: frames of functions that tell nothing.
 const UNSEEN_FRAMES: usize = 4096;
 
+/// Forgets the stack of finished calls below a frame. Before a thread is known there is none.
+fn forget_stack(lowest: usize, frame: usize) {
+    if lowest <= frame {
+        let from = lowest.saturating_sub(UNSEEN_FRAMES);
+        watch::forgotten(from, frame - from);
+    }
+}
+
 unsafe fn is_followed(object: *const Object) -> bool {
     // SAFETY: the library passes a task object.
     unsafe { (*object).table == ours() }
@@ -108,7 +116,6 @@ struct Running {
     before: *mut Task,
     pc: usize,
     frame: usize,
-    lowest_before: usize,
     table_before: *const usize,
     bodies_before: u32,
     calls_before: usize,
@@ -130,18 +137,10 @@ impl Running {
                 std::mem::replace(&mut local.calls, 0),
             )
         };
+        // The stack below is that of the task from here on. What others have had there is gone.
+        forget_stack(lowest_before, frame);
         let before = tree::begin(task, pc);
-        Running {
-            object,
-            before,
-            pc,
-            frame,
-            lowest_before,
-            table_before,
-            bodies_before,
-            calls_before,
-            goes_on: true,
-        }
+        Running { object, before, pc, frame, table_before, bodies_before, calls_before, goes_on: true }
     }
 }
 
@@ -150,14 +149,12 @@ impl Drop for Running {
         let local = Local::get();
         // SAFETY: the thread's own.
         unsafe {
-            let lowest = (*local).lowest;
-            (*local).lowest = lowest.min(self.lowest_before);
+            // What the task had on the stack is gone, and the next one has its own there.
+            forget_stack((*local).lowest, self.frame);
+            (*local).lowest = self.frame;
             (*local).table = self.table_before;
             (*local).bodies = self.bodies_before;
             (*local).calls = self.calls_before;
-            let from = lowest.saturating_sub(UNSEEN_FRAMES);
-            // What the task had on the stack is gone, and the next one has its own there.
-            watch::forgotten(from, self.frame.saturating_sub(from));
             if self.goes_on {
                 let task = (*local).task;
                 tree::suspend(self.before, self.pc);

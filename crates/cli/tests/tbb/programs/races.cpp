@@ -69,7 +69,7 @@ CASE(neighbours) {
 }
 
 CASE(reduce) {
-  tbb::parallel_reduce(
+  tbb::parallel_deterministic_reduce(
       tbb::blocked_range<int>(0, 64), 0L,
       [](const tbb::blocked_range<int>&, long sum) {
         shared++;
