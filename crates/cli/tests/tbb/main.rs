@@ -114,7 +114,11 @@ fn the_structure_is_exact(compiler: [&str; 2]) {
                 assert_eq!(told, *expected, "{case}, {workers} workers");
             }
             assert_eq!(count("task_end"), count("spawn"), "{case}, {workers} workers");
-            assert_eq!(count("task_begin"), count("spawn") + count("task_suspend"), "{case}, {workers} workers");
+            assert_eq!(
+                count("task_begin"),
+                count("spawn") + count("task_suspend"),
+                "{case}, {workers} workers"
+            );
             assert_eq!(count("finish_end"), count("finish_begin"), "{case}, {workers} workers");
             assert!(!program.finds("ptracer", &case, workers), "{case}, {workers} workers");
         }
@@ -129,9 +133,7 @@ fn all_cases(source: &str, compiler: [&str; 2], racy: bool) {
             program.record(&case, workers);
             let analyses: &[&str] = if racy { &["ptracer"] } else { &["ptracer", "spd3"] };
             for analysis in analyses {
-                // SPD3 knows no locks.
-                let by_locks = *analysis == "spd3" && (case.ends_with("mutexes") || case == "pipeline");
-                if !by_locks && program.finds(analysis, &case, workers) != racy {
+                if program.finds(analysis, &case, workers) != racy {
                     wrong.push(format!("{case}, {workers} workers, {analysis}"));
                 }
             }

@@ -240,6 +240,7 @@ originals! {
     fn _ZN3tbb6detail2r116execute_and_waitERNS0_2d14taskERNS2_18task_group_contextERNS2_12wait_contextES6_(task: *mut Object, context: *mut c_void, wait: *mut c_void, waiting: *mut c_void);
     fn _ZN3tbb6detail2r14waitERNS0_2d112wait_contextERNS2_18task_group_contextE(wait: *mut c_void, context: *mut c_void);
     fn _ZN3tbb6detail2r17destroyERNS0_2d118task_group_contextE(context: *mut c_void);
+    fn _ZN3tbb6detail2r17suspendEPFvPvPNS1_18suspend_point_typeEES2_(callback: *mut c_void, data: *mut c_void);
 }
 
 intercept! {
@@ -293,5 +294,10 @@ intercept! {
             tree::forget(context as usize);
         }
         self::_ZN3tbb6detail2r17destroyERNS0_2d118task_group_contextE(context)
+    }
+
+    fn _ZN3tbb6detail2r17suspendEPFvPvPNS1_18suspend_point_typeEES2_(callback: *mut c_void, data: *mut c_void; _pc) {
+        watch::note("tasks were suspended by tbb::task::suspend; they are not followed to other threads, and what is found may be wrong");
+        self::_ZN3tbb6detail2r17suspendEPFvPvPNS1_18suspend_point_typeEES2_(callback, data)
     }
 }
