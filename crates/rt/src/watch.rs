@@ -39,6 +39,8 @@ pub(crate) static UNWATCHED: AtomicU64 = AtomicU64::new(0);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
+/// See [`tasks_are_order`].
+static TASKS_ARE_ORDER: AtomicBool = AtomicBool::new(false);
 /// Threads may be paused, so that it is worth to tell what they are about to do.
 static ADVERSARY: AtomicBool = AtomicBool::new(false);
 /// Points to a leaked reference; null before the start.
@@ -55,6 +57,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     LIBRARY_LOCKS.store(options.library_locks, Ordering::Relaxed);
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
+    TASKS_ARE_ORDER.store(options.record.is_none(), Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     ON.store(true, Ordering::Release);
@@ -441,6 +444,11 @@ pub fn forgotten(addr: usize, size: usize) {
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
+}
+
+/// True if what runs knows threads and no tasks: the order of tasks must be told as order of threads. A trace has it as tasks.
+pub fn tasks_are_order() -> bool {
+    TASKS_ARE_ORDER.load(Ordering::Relaxed)
 }
 
 /// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the

@@ -66,10 +66,13 @@ fn ours() -> *const usize {
 /// Stack below a function that was seen: frames of functions that tell nothing.
 const UNSEEN_FRAMES: usize = 4096;
 
+/// A stack is not larger. A function that was seen further down ran on another stack.
+const LARGEST_STACK: usize = 8 << 20;
+
 /// Forgets the stack of finished calls below a frame. Before a thread is known there is none.
 fn forget_stack(lowest: usize, frame: usize) {
     if lowest <= frame {
-        let from = lowest.saturating_sub(UNSEEN_FRAMES);
+        let from = lowest.max(frame.saturating_sub(LARGEST_STACK)).saturating_sub(UNSEEN_FRAMES);
         watch::forgotten(from, frame - from);
     }
 }
@@ -81,6 +84,9 @@ unsafe fn is_followed(object: *const Object) -> bool {
 
 /// From here on we hear of the object.
 unsafe fn follow(object: *mut Object, task: *mut Task) {
+    if watch::tasks_are_order() {
+        watch::happens_before(object as usize, 0);
+    }
     // SAFETY: the library passes a task object that nobody runs.
     unsafe {
         (*object).reserved[TABLE] = (*object).table as usize;
@@ -113,6 +119,7 @@ unsafe extern "C-unwind" fn destroyed<const SLOT: usize>(object: *mut Object) {
 /// A task that is run. If its function throws, the library calls `cancel` of the same object next: the task goes on there.
 struct Running {
     object: *mut Object,
+    task: *mut Task,
     before: *mut Task,
     pc: usize,
     frame: usize,
@@ -140,7 +147,10 @@ impl Running {
         // The stack below is that of the task from here on. What others have had there is gone.
         forget_stack(lowest_before, frame);
         let before = tree::begin(task, pc);
-        Running { object, before, pc, frame, table_before, bodies_before, calls_before, goes_on: true }
+        if watch::tasks_are_order() {
+            watch::happens_after(object as usize, pc);
+        }
+        Running { object, task, before, pc, frame, table_before, bodies_before, calls_before, goes_on: true }
     }
 }
 
@@ -149,6 +159,10 @@ impl Drop for Running {
         let local = Local::get();
         // SAFETY: the thread's own.
         unsafe {
+            if (*local).task != self.task {
+                // The task was suspended, and another thread has gone on with it, which runs something else for us.
+                return;
+            }
             // What the task had on the stack is gone, and the next one has its own there.
             forget_stack((*local).lowest, self.frame);
             (*local).lowest = self.frame;
@@ -156,9 +170,8 @@ impl Drop for Running {
             (*local).bodies = self.bodies_before;
             (*local).calls = self.calls_before;
             if self.goes_on {
-                let task = (*local).task;
                 tree::suspend(self.before, self.pc);
-                follow(self.object, task);
+                follow(self.object, self.task);
             } else {
                 tree::end(self.before, self.pc);
             }

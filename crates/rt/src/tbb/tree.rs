@@ -327,6 +327,11 @@ pub(super) fn end(before: *mut Task, pc: usize) {
     let task = current();
     task.leave_scopes();
     watch::structure(Op::TaskEnd { task: task.id }, pc);
+    if let Some(group) = &task.group
+        && watch::tasks_are_order()
+    {
+        watch::happens_before(group.context, pc);
+    }
     let ended = return_to(before, pc);
     // SAFETY: it was made by `Task::new`, and nobody knows it any more.
     let ended = unsafe { Box::from_raw(ended) };
@@ -368,6 +373,9 @@ pub(super) fn waited(context: usize, pc: usize) {
         }
     }
     task.close_finished(pc);
+    if watch::tasks_are_order() {
+        watch::happens_after(context, pc);
+    }
 }
 
 /// A context is gone; another one may be in its place.
