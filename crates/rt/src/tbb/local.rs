@@ -11,6 +11,9 @@ use std::ptr::null;
 struct Silence {
     /// Waits for mutexes that are going on; all operations are silent.
     waits: u32,
+    /// A mutex with a queue is being released: all operations are silent until the next one in the queue was told, or the
+    /// queue found empty, which is the first change to memory.
+    queue: bool,
     /// So many operations on the range that follows are silent.
     left: u32,
     from: usize,
@@ -103,7 +106,7 @@ impl Local {
         if !known.is_null() {
             return known;
         }
-        let silence = Silence { waits: 0, left: 0, from: 0, to: 0 };
+        let silence = Silence { waits: 0, queue: false, left: 0, from: 0, to: 0 };
         let local = Box::into_raw(Box::new(Local {
             task: Task::of_thread(),
             table: null(),
@@ -157,6 +160,9 @@ impl Local {
             silence.left -= 1;
             return Heard::No;
         }
+        if silence.queue {
+            return Heard::Afterwards;
+        }
         if self.held.iter().any(|held| held.shared && held.mutex == addr) {
             return Heard::Afterwards;
         }
@@ -164,10 +170,15 @@ impl Local {
     }
 }
 
-/// An atomic operation was done to a mutex that the thread holds as a reader. True if it is the writer now.
+/// An atomic operation was done that is part of a release, or to a mutex that the thread holds as a reader. True if it is the
+/// writer now.
 #[cold]
 pub(crate) fn after_silence(addr: usize, kind: AtomicKind) -> bool {
     let Some(local) = known() else { return false };
+    if local.silence.queue {
+        local.silence.queue = kind == AtomicKind::Load;
+        return false;
+    }
     let Some(held) = local.held.iter_mut().find(|held| held.shared && held.mutex == addr) else {
         return false;
     };
@@ -217,6 +228,12 @@ pub(super) fn silence_wait(begins: bool) {
     let silence = unsafe { &mut (*Local::get()).silence };
     silence.waits = if begins { 1 } else { 0 };
     silence.left = 0;
+}
+
+/// A mutex with a queue is about to be released.
+pub(super) fn silence_queue() {
+    // SAFETY: as in `known`.
+    unsafe { (*Local::get()).silence.queue = true };
 }
 
 /// The next operations on a range are silent.

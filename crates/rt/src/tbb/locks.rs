@@ -134,7 +134,12 @@ hooks! {
                 } else {
                     released(address, pc);
                 }
-                local::silence_next(RELEASES, address, size);
+                // Only a mutex with a queue is released by a function of its guard.
+                if ends_with(function, b"release") {
+                    local::silence_queue();
+                } else {
+                    local::silence_next(RELEASES, address, size);
+                }
             }
             _ => {}
         }

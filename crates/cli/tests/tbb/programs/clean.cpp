@@ -262,6 +262,18 @@ static void locked() {
   result += x;
 }
 
+// Held for so long that others wait for it.
+CASE(contended_mutex) {
+  static tbb::queuing_mutex mutex;
+  static long x;
+  tbb::parallel_for(0, 30, [](int) {
+    tbb::queuing_mutex::scoped_lock lock(mutex);
+    x++;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }, tbb::simple_partitioner());
+  result += x;
+}
+
 template <typename Mutex>
 static void read_and_written() {
   static Mutex mutex;
