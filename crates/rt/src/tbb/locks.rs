@@ -16,11 +16,11 @@ use super::tree;
 use crate::intercept::arch::{hooks, intercept};
 use crate::intercept::plain;
 use crate::spin::Spin;
-use crate::watch;
+use crate::{real, watch};
 use keirin_core::event::{AtomicKind, LockMode, MemoryOrder};
 use libc::{c_char, c_int, c_void, size_t};
-use rustc_hash::{FxBuildHasher, FxHashSet};
-use std::collections::HashSet;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::collections::{HashMap, HashSet};
 
 /// What the headers tell.
 const PREPARE: c_int = 0;
@@ -68,6 +68,20 @@ fn orders(mutex: usize) -> bool {
     local.bodies == 0 && local.class() == Class::Graph || of_containers(mutex).lock().contains(&mutex)
 }
 
+/// The address under which a mutex is told. Locks are known by words, and of the mutexes that are bytes several may lie in one:
+/// all but the first get a word of memory as their name, which stays.
+fn name_of(mutex: usize) -> usize {
+    static NAMES: Spin<FxHashMap<usize, usize>> = Spin::new(HashMap::with_hasher(FxBuildHasher));
+    if mutex.is_multiple_of(size_of::<usize>()) {
+        return mutex;
+    }
+    *NAMES.lock().entry(mutex).or_insert_with(|| {
+        // SAFETY: has no preconditions.
+        let word = unsafe { real::__libc_malloc(size_of::<usize>()) } as usize;
+        if word == 0 { mutex } else { word }
+    })
+}
+
 fn acquired(mutex: usize, shared: bool, pc: usize) {
     local::silence_wait(false);
     // Some are told by two functions, one of which calls the other.
@@ -76,18 +90,18 @@ fn acquired(mutex: usize, shared: bool, pc: usize) {
     }
     held().push(Held { mutex, shared, changes: 0 });
     let mode = if shared { LockMode::Shared } else { LockMode::Exclusive };
-    watch::lock_acquired(mutex, mode, pc);
+    watch::lock_acquired(name_of(mutex), mode, pc);
     if orders(mutex) {
-        watch::happens_after(mutex, pc);
+        watch::happens_after(name_of(mutex), pc);
     }
 }
 
 fn released(mutex: usize, pc: usize) {
     if orders(mutex) {
-        watch::happens_before(mutex, pc);
+        watch::happens_before(name_of(mutex), pc);
     }
     held().retain(|held| held.mutex != mutex);
-    watch::lock_released(mutex, pc);
+    watch::lock_released(name_of(mutex), pc);
 }
 
 /// A reader has become the writer, or the other way round.

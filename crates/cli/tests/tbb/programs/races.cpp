@@ -150,6 +150,22 @@ static void sometimes_locked() {
   }, tbb::simple_partitioner());
 }
 
+// Mutexes that lie in one word of memory are still different ones.
+CASE(different_locks) {
+  static struct {
+    tbb::spin_mutex one, two;
+  } mutexes;
+  tbb::parallel_invoke(
+      [] {
+        tbb::spin_mutex::scoped_lock lock(mutexes.one);
+        shared++;
+      },
+      [] {
+        tbb::spin_mutex::scoped_lock lock(mutexes.two);
+        shared++;
+      });
+}
+
 // A reader that writes: others read at the same time.
 template <typename Mutex>
 static void writing_reader() {
