@@ -110,6 +110,7 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
         ("gcc/libtsan.a", empty_archive),
         ("gcc/libtsan_preinit.o", empty_object),
         ("include/keirin.h", root.join("include/keirin.h")),
+        ("prelude/tbb.h", cli.join("runtime/tbb_prelude.h")),
     ]
     .map(|(name, path)| (name.to_owned(), path))
     .into()

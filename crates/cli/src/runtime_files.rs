@@ -52,6 +52,11 @@ impl RuntimeFiles {
         self.folder.join("include")
     }
 
+    /// What comes before every C++ source, for programs that use oneTBB.
+    pub(crate) fn tbb_prelude(&self) -> PathBuf {
+        self.folder.join("prelude/tbb.h")
+    }
+
     /// The folder of everything.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

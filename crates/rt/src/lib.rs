@@ -34,6 +34,7 @@ mod regions;
 mod shadow;
 mod spin;
 pub mod start;
+mod tbb;
 mod telling;
 mod thread;
 mod tls;

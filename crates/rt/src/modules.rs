@@ -83,12 +83,25 @@ pub(crate) fn locks_for_program(addr: usize) -> bool {
     look(addr, |module| module.has_name(LLVM_LIBRARY)) == Some(true)
 }
 
-/// True if an address lies in a library that runs the tasks of programs on threads of its own.
-pub(crate) fn is_task_library(addr: usize) -> bool {
-    find(addr).is_some_and(|module| {
-        let name = module.path.rsplit('/').next().unwrap_or_default();
-        ["libomp", "libiomp5", "libgomp"].iter().any(|library| name.starts_with(library))
+/// A library that runs the tasks of programs on threads of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskLibrary {
+    OpenMp,
+    OneTbb,
+}
+
+/// The library for tasks that holds an address.
+pub(crate) fn task_library(addr: usize) -> Option<TaskLibrary> {
+    look(addr, |module| {
+        if ["libomp", "libiomp5", "libgomp"].iter().any(|name| module.has_name(name)) {
+            Some(TaskLibrary::OpenMp)
+        } else if module.has_name("libtbb.so") || module.has_name("libtbb_debug.so") {
+            Some(TaskLibrary::OneTbb)
+        } else {
+            None
+        }
     })
+    .flatten()
 }
 
 unsafe extern "C" fn add_module(

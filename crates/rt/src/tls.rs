@@ -30,6 +30,8 @@ pub(crate) const NOTE: usize = 24;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
 const DESCRIPTOR: usize = 32;
 const DESCRIPTOR_SIZE: usize = 40;
+/// Offset of the pointer to what is kept for a thread that has to do with oneTBB.
+const TBB: usize = 56;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -71,6 +73,17 @@ pub(crate) fn thread() -> *mut Thread {
 /// Attaches or detaches the calling thread.
 pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
+}
+
+/// What is kept for the calling thread because of oneTBB; null if it has nothing to do with it.
+#[inline(always)]
+pub(crate) fn tbb() -> *mut () {
+    get::<TBB>() as *mut ()
+}
+
+/// Sets it.
+pub(crate) fn set_tbb(local: *mut ()) {
+    set::<TBB>(local as usize);
 }
 
 /// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.

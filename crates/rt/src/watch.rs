@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, openmp, regions, start, telling, tls};
+use crate::{modules, openmp, regions, start, tbb, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
 use keirin_core::handover::End;
@@ -41,6 +41,8 @@ static ACCESSES: AtomicBool = AtomicBool::new(false);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
+/// See [`tasks_are_order`].
+static TASKS_ARE_ORDER: AtomicBool = AtomicBool::new(false);
 /// Threads may be paused, so that it is worth to tell what they are about to do.
 static ADVERSARY: AtomicBool = AtomicBool::new(false);
 /// Points to a leaked reference; null before the start.
@@ -58,6 +60,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     ACCESSES.store(watcher.minds_accesses(), Ordering::Relaxed);
+    TASKS_ARE_ORDER.store(options.record.is_none(), Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     ON.store(true, Ordering::Release);
@@ -152,9 +155,13 @@ pub fn is_standard_library(pc: usize) -> bool {
     modules::is_standard_library(pc)
 }
 
-/// True if `pc` stands in a library that runs tasks: its threads are nobody's children.
+/// True if `pc` stands in a library that runs tasks on threads of its own, and whose tasks are told.
 pub fn is_task_library(pc: usize) -> bool {
-    openmp::is_told() && modules::is_task_library(pc)
+    match modules::task_library(pc) {
+        Some(modules::TaskLibrary::OpenMp) => openmp::is_told(),
+        Some(modules::TaskLibrary::OneTbb) => true,
+        None => false,
+    }
 }
 
 /// The driver of the default analysis, if that is what runs: its commonest accesses take a shorter way.
@@ -259,6 +266,7 @@ pub fn modify<T>(
     let quiet = order == MemoryOrder::Relaxed;
     let driver = RACES.load(Ordering::Relaxed);
     if quiet
+        && !tbb::is_known()
         && !driver.is_null()
         && is_on()
         && let Some(mut inside) = Inside::enter_quietly()
@@ -279,6 +287,17 @@ fn atomic_of<T>(
     quiet: bool,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
+    match tbb::hears(addr) {
+        tbb::Heard::Yes => {}
+        tbb::Heard::No => return perform().2,
+        tbb::Heard::Afterwards => {
+            let (kind, _, value) = perform();
+            if tbb::after_silence(addr, kind) {
+                tbb::upgraded(addr, pc);
+            }
+            return value;
+        }
+    }
     let mut perform = Some(perform);
     let mut result = None;
     let mut once = || match perform.take() {
@@ -415,6 +434,15 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
     arrived();
 }
 
+/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
+/// spawned, and it does nothing beside them.
+pub fn worker_started(stack: (usize, usize)) {
+    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
+        attach(watcher);
+        forgotten(stack.0, stack.1);
+    }
+}
+
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
@@ -425,15 +453,6 @@ pub fn thread_ended() {
         }
         drop(inside);
         tls::set_thread(ENDED);
-    }
-}
-
-/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
-/// spawned, and it does nothing beside them.
-pub fn worker_started(stack: (usize, usize)) {
-    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
-        attach(watcher);
-        forgotten(stack.0, stack.1);
     }
 }
 
@@ -486,6 +505,11 @@ pub fn stack_left(top: usize) {
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
+}
+
+/// True if what runs knows threads and no tasks: the order of tasks must be told as order of threads. A trace has it as tasks.
+pub fn tasks_are_order() -> bool {
+    TASKS_ARE_ORDER.load(Ordering::Relaxed)
 }
 
 /// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the
@@ -577,6 +601,7 @@ pub fn modules_changed() {
 /// A function was entered: the address of its first hook, of the call, and the stack pointer.
 #[inline]
 pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usize) {
+    tbb::note_stack(stack_pointer);
     if FUNCTIONS.load(Ordering::Relaxed) {
         return function_told(function, call, stack_pointer);
     }
@@ -604,7 +629,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
         let left = depth - unsafe { (*thread).depth() };
         with(|watcher, thread| {
             (0..regions).for_each(|_| watcher.region_end(thread, pc));
-            (0..left).for_each(|_| watcher.function_left(thread));
+            (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         });
     }
 }
@@ -622,9 +647,11 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
         let region = regions::function(function, depth == 0);
         let ended = thread.enter_function(call, stack_pointer, region.is_some());
         // Calls that were left without notice, by `longjmp` or an exception.
-        (thread.depth()..depth + 1).for_each(|_| watcher.function_left(thread));
+        let left = (depth + 1).saturating_sub(thread.depth());
+        (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         (0..ended).for_each(|_| watcher.region_end(thread, call));
         watcher.function_entered(thread, function, call);
+        tbb::enter_call();
         if let Some(region) = region {
             watcher.region_begin(thread, region, function, false);
         }

@@ -14,7 +14,7 @@ use super::Exit;
 use crate::openmp;
 use crate::runtime_files::{self, RuntimeFiles};
 use anyhow::{Context, Result, bail};
-use arguments::{Arguments, Produces};
+use arguments::{Arguments, Place, Produces};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -75,7 +75,7 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
     } else {
         let files = runtime_files::unpack()?;
         let make = compiler.make(files.folder().parent())?;
-        with_additions(&arguments, words, &compiler, make, &files)?
+        with_additions(&arguments, language, words, &compiler, make, &files)?
     };
     let error = started(&compiler, complete).exec();
     Err(error).with_context(|| format!("cannot run the compiler {compiler}"))
@@ -84,7 +84,7 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
 /// The command that compiles what can be watched, for use within keirin.
 pub(crate) fn command(words: &[OsString], compiler: &Compiler, files: &RuntimeFiles) -> Result<Command> {
     let make = compiler.make(files.folder().parent())?;
-    let complete = with_additions(&Arguments::of(words), words, compiler, make, files)?;
+    let complete = with_additions(&Arguments::of(words), Language::Cxx, words, compiler, make, files)?;
     Ok(started(compiler, complete))
 }
 
@@ -96,6 +96,7 @@ fn started(compiler: &Compiler, words: Vec<OsString>) -> Command {
 
 fn with_additions(
     arguments: &Arguments,
+    language: Language,
     words: &[OsString],
     compiler: &Compiler,
     make: Make,
@@ -126,7 +127,7 @@ fn with_additions(
             "static executables cannot be watched: the runtime needs the dynamic linker; leave out -static"
         );
     }
-    let (before, after) = additions(arguments, make, files)?;
+    let (before, after) = additions(arguments, language, make, files)?;
     // What follows `--` is a name of a file, whatever it looks like.
     let end = words.iter().position(|word| word == "--").filter(|_| make.is_clang()).unwrap_or(words.len());
     Ok([&before, &words[..end], &after, &words[end..]].concat())
@@ -135,6 +136,7 @@ fn with_additions(
 /// What comes before and what comes after the words of the user.
 fn additions(
     arguments: &Arguments,
+    language: Language,
     make: Make,
     files: &RuntimeFiles,
 ) -> Result<(Vec<OsString>, Vec<OsString>)> {
@@ -164,6 +166,12 @@ fn additions(
         if !arguments.has_debug_flag() {
             before.add("-g");
         }
+        // The mutexes of oneTBB are code of its headers, and tell of themselves if they are asked to.
+        match arguments.place_of_prelude(language) {
+            Some(Place::Before) => before.add("-include").add(files.tbb_prelude()),
+            Some(Place::After) => after.add("-include").add(files.tbb_prelude()),
+            None => &mut before,
+        };
     }
     match arguments.produces() {
         Produces::Nothing => return Ok((before.0, after.0)),

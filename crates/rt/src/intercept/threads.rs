@@ -4,6 +4,7 @@ use super::arch::intercept;
 use super::plain;
 use super::table::Threads;
 use crate::real::{self, Routine, RoutineC11};
+use crate::tbb;
 use crate::watch::{self, Ticket};
 use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use std::mem::MaybeUninit;
@@ -19,9 +20,9 @@ pub(super) struct Start<R> {
     routine: R,
     argument: *mut c_void,
     ticket: Ticket,
-    joinable: bool,
-    /// It belongs to a library that runs tasks.
+    /// A library creates it to run tasks, which are told by themselves.
     worker: bool,
+    joinable: bool,
     /// 1 as soon as the thread needs nothing of this any more.
     taken: AtomicU32,
 }
@@ -30,7 +31,10 @@ impl<R: Copy> Start<R> {
     pub(super) fn new(routine: R, argument: *mut c_void, joinable: bool, pc: usize) -> Self {
         let worker = watch::is_task_library(pc);
         let ticket = if worker { Ticket::NONE } else { watch::thread_forked(pc) };
-        Start { routine, argument, ticket, joinable, worker, taken: AtomicU32::new(0) }
+        if !worker {
+            tbb::thread_forked();
+        }
+        Start { routine, argument, ticket, worker, joinable, taken: AtomicU32::new(0) }
     }
 
     /// After the creation, successful or not.
@@ -63,9 +67,9 @@ impl<R: Copy> Start<R> {
     /// `start` is what the creator waits for in [`Start::created`].
     unsafe fn begin(start: *const Start<R>) -> (R, *mut c_void) {
         // SAFETY: the creator keeps it until it is marked as taken.
-        let (routine, argument, ticket, joinable, worker) = unsafe {
+        let (routine, argument, ticket, worker, joinable) = unsafe {
             let start = &*start;
-            (start.routine, start.argument, start.ticket, start.joinable, start.worker)
+            (start.routine, start.argument, start.ticket, start.worker, start.joinable)
         };
         let stack = watch::aside(|| {
             if joinable && ticket != Ticket::NONE {

@@ -1,5 +1,6 @@
 //! What a command line for gcc or clang asks for: as much of it as decides what keirin adds.
 
+use super::Language;
 use std::ffi::OsString;
 use std::fs;
 
@@ -97,6 +98,13 @@ const SOURCES: &[&str] = &[
 ];
 const HEADERS: &[&str] = &["h", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++", "tcc"];
 
+/// Endings of sources and headers in C++, and of those that a compiler for C++ takes for such.
+const CXX: &[&str] = &[
+    "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "mm", "M", "hh", "H", "hp", "hxx", "hpp", "HPP", "h++",
+    "tcc",
+];
+const C_OR_CXX: &[&str] = &["c", "h"];
+
 /// Sanitizers that no compiler combines with the one for threads.
 const CONFLICTS: &[&str] = &[
     "address",
@@ -129,11 +137,22 @@ pub(crate) enum Produces {
     Program,
 }
 
+/// Before or after the words of the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    Before,
+    After,
+}
+
 /// A command line that has been looked at.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Arguments {
     inputs: usize,
     sources: bool,
+    cxx: bool,
+    c_or_cxx: bool,
+    includes: bool,
+    modules: bool,
     headers_only: bool,
     stops_early: bool,
     shared: bool,
@@ -166,6 +185,17 @@ impl Arguments {
     /// True if something is compiled.
     pub(crate) fn has_sources(&self) -> bool {
         self.sources
+    }
+
+    /// Where a header belongs that is to be read before all others of a C++ source, if there is such a source.
+    pub(crate) fn place_of_prelude(&self, language: Language) -> Option<Place> {
+        let cxx = self.cxx || language == Language::Cxx && self.c_or_cxx;
+        // Nothing may come before the declaration of a module.
+        if !cxx || self.modules {
+            return None;
+        }
+        // A header that was compiled before is used only if it comes first; it has begun with the prelude itself.
+        Some(if self.includes && !self.headers_only { Place::After } else { Place::Before })
     }
 
     pub(crate) fn has_debug_flag(&self) -> bool {
@@ -232,6 +262,7 @@ impl Arguments {
                 "-z" => for_linker.extend(["-z".to_owned(), value.to_owned()]),
                 "-target" => self.target(value),
                 "-l" | "--library" => self.library(value),
+                "-include" | "--include" | "-include-pch" => self.includes = true,
                 _ => self.option(word, &mut language, &mut for_linker),
             }
         }
@@ -287,6 +318,10 @@ impl Arguments {
                     self.library(name);
                 } else if let Some(keyword) = word.strip_prefix("-z") {
                     for_linker.extend(["-z".to_owned(), keyword.to_owned()]);
+                } else if word.starts_with("-fmodule") {
+                    self.modules = true;
+                } else if word.starts_with("-include") || word.starts_with("--include=") {
+                    self.includes = true;
                 } else if is_debug_flag(word) {
                     self.debug = true;
                 }
@@ -307,6 +342,13 @@ impl Arguments {
             None if name == "-" => (true, false),
             None => (SOURCES.contains(&ending) || HEADERS.contains(&ending), HEADERS.contains(&ending)),
         };
+        match language {
+            Some(language) => self.cxx |= matches!(language, "c++" | "c++-header" | "objective-c++"),
+            None => {
+                self.cxx |= CXX.contains(&ending);
+                self.c_or_cxx |= C_OR_CXX.contains(&ending);
+            }
+        }
         self.sources |= source;
         self.headers_only &= header;
     }

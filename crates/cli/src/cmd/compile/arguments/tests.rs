@@ -169,3 +169,29 @@ fn openmp_is_asked_for_by_a_flag_or_by_its_library() {
         assert_eq!(look(line).has_openmp(), openmp, "{line}");
     }
 }
+
+#[test]
+fn a_prelude_comes_first_in_sources_of_cxx() {
+    use Place::{After, Before};
+    for (line, in_c, in_cxx) in [
+        ("main.cpp", Some(Before), Some(Before)),
+        ("-c main.cc -o main.o", Some(Before), Some(Before)),
+        ("main.c", None, Some(Before)),
+        ("-x c++ main", Some(Before), Some(Before)),
+        ("-x c main.cpp", None, None),
+        ("main.o -lfoo", None, None),
+        ("-c main.ii", None, None),
+        ("-c main.S", None, None),
+        ("-c main.cppm", None, None),
+        ("-fmodules-ts main.cpp", None, None),
+        // Headers that were compiled before are used only if they come first.
+        ("-include all.h main.cpp", Some(After), Some(After)),
+        ("-include-pch all.pch main.cpp", Some(After), Some(After)),
+        ("-x c++-header -include all.h all.cxx", Some(Before), Some(Before)),
+        ("all.hpp", Some(Before), Some(Before)),
+    ] {
+        let arguments = look(line);
+        assert_eq!(arguments.place_of_prelude(Language::C), in_c, "{line}");
+        assert_eq!(arguments.place_of_prelude(Language::Cxx), in_cxx, "{line}");
+    }
+}

@@ -1,0 +1,306 @@
+//! The library's mutexes.
+//!
+//! Most are code of the headers. A few lines that `keirin c++` puts in front of every C++ source have them call
+//! `__keirin_tbb_mutex`, with the name of the function that does so, which tells readers from writers. The others are in the
+//! library.
+//!
+//! Containers and flow graphs hand things from task to task under mutexes of their own. That is an order which every schedule
+//! keeps, so these mutexes are told as order as well. Which they are is found out when they are made: in memory that the
+//! library has just handed out for a container, or the two that lie within a `concurrent_hash_map` itself.
+//!
+//! The atomic operations by which a mutex works are not told: a lock excludes, but orders nothing.
+
+use super::local::{self, Class, Held, Local};
+use super::originals::originals;
+use super::tree;
+use crate::intercept::arch::{hooks, intercept};
+use crate::intercept::plain;
+use crate::spin::Spin;
+use crate::{real, watch};
+use keirin_core::event::{AtomicKind, LockMode, MemoryOrder};
+use libc::{c_char, c_int, c_void, size_t};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::collections::{HashMap, HashSet};
+
+/// What the headers tell.
+const PREPARE: c_int = 0;
+const CANCEL: c_int = 1;
+const ACQUIRED: c_int = 2;
+const RELEASING: c_int = 3;
+
+/// Operations by which a mutex is released at most; its waiters may be told elsewhere.
+const RELEASES: u32 = 1;
+
+fn held() -> &'static mut Vec<Held> {
+    // SAFETY: the thread's own, which lives for ever; nothing below keeps it while it calls another function here.
+    unsafe { &mut (*Local::get()).held }
+}
+
+/// Mutexes of containers. One that is gone may stay here: another one in its place orders more than it should.
+static OF_CONTAINERS: [Spin<FxHashSet<usize>>; 64] =
+    [const { Spin::new(HashSet::with_hasher(FxBuildHasher)) }; 64];
+
+fn of_containers(mutex: usize) -> &'static Spin<FxHashSet<usize>> {
+    &OF_CONTAINERS[(mutex >> 4 ^ mutex >> 10) % 64]
+}
+
+/// The mutexes of two neighbours in a table of buckets lie so far apart.
+const BUCKET: usize = 16;
+
+/// A mutex was made.
+fn made(mutex: usize) {
+    // SAFETY: the thread's own, which lives for ever.
+    let local = unsafe { &mut *Local::get() };
+    let before = std::mem::replace(&mut local.last_made, mutex);
+    let (block, size) = local.last_block;
+    if (block..block + size).contains(&mutex) {
+        of_containers(mutex).lock().insert(mutex);
+    } else if before + BUCKET == mutex {
+        of_containers(before).lock().insert(before);
+        of_containers(mutex).lock().insert(mutex);
+    }
+}
+
+/// True if a mutex orders what happens under it.
+fn orders(mutex: usize) -> bool {
+    // SAFETY: the thread's own, which lives for ever.
+    let local = unsafe { &mut *Local::get() };
+    local.bodies == 0 && local.class() == Class::Graph || of_containers(mutex).lock().contains(&mutex)
+}
+
+/// The address under which a mutex is told. Locks are known by words, and of the mutexes that are bytes several may lie in one:
+/// all but the first get a word of memory as their name, which stays.
+fn name_of(mutex: usize) -> usize {
+    static NAMES: Spin<FxHashMap<usize, usize>> = Spin::new(HashMap::with_hasher(FxBuildHasher));
+    if mutex.is_multiple_of(size_of::<usize>()) {
+        return mutex;
+    }
+    *NAMES.lock().entry(mutex).or_insert_with(|| {
+        // SAFETY: has no preconditions.
+        let word = unsafe { real::__libc_malloc(size_of::<usize>()) } as usize;
+        if word == 0 { mutex } else { word }
+    })
+}
+
+fn acquired(mutex: usize, shared: bool, pc: usize) {
+    local::silence_wait(false);
+    // Some are told by two functions, one of which calls the other.
+    if held().iter().any(|held| held.mutex == mutex) {
+        return;
+    }
+    held().push(Held { mutex, shared, changes: 0 });
+    let mode = if shared { LockMode::Shared } else { LockMode::Exclusive };
+    watch::lock_acquired(name_of(mutex), mode, pc);
+    if orders(mutex) {
+        watch::happens_after(name_of(mutex), pc);
+    }
+}
+
+fn released(mutex: usize, pc: usize) {
+    if orders(mutex) {
+        watch::happens_before(name_of(mutex), pc);
+    }
+    held().retain(|held| held.mutex != mutex);
+    watch::lock_released(name_of(mutex), pc);
+}
+
+/// A reader has become the writer, or the other way round.
+fn changed(mutex: usize, shared: bool, pc: usize) {
+    released(mutex, pc);
+    acquired(mutex, shared, pc);
+}
+
+/// What a first attempt to take the mutex has published, before anybody told of it, is taken back.
+fn unpublish(mutex: usize, pc: usize) {
+    watch::atomic(mutex, 1, pc, || (AtomicKind::Store, MemoryOrder::Relaxed, ()));
+}
+
+/// After an atomic operation by which a reader has become the writer.
+#[cold]
+pub(crate) fn upgraded(mutex: usize, pc: usize) {
+    watch::lock_released(mutex, pc);
+    watch::lock_acquired(mutex, LockMode::Exclusive, pc);
+}
+
+/// True if a name has this at its end.
+unsafe fn ends_with(name: *const c_char, end: &[u8]) -> bool {
+    // SAFETY: the compiler passes a string with an end.
+    let name = unsafe { std::slice::from_raw_parts(name.cast::<u8>(), plain::strlen(name)) };
+    name.ends_with(end)
+}
+
+hooks! {
+    fn __keirin_tbb_mutex(what: c_int, mutex: *mut c_void, size: size_t, function: *const c_char; pc) {
+        if !watch::is_on() {
+            return;
+        }
+        let address = mutex as usize;
+        match what {
+            PREPARE => local::silence_wait(true),
+            CANCEL => local::silence_wait(false),
+            ACQUIRED => {
+                acquired(address, ends_with(function, b"shared"), pc);
+                unpublish(address, pc);
+            }
+            RELEASING => {
+                if ends_with(function, b"downgrade") {
+                    changed(address, true, pc);
+                } else {
+                    released(address, pc);
+                }
+                // Only a mutex with a queue is released by a function of its guard.
+                if ends_with(function, b"release") {
+                    local::silence_queue();
+                } else {
+                    local::silence_next(RELEASES, address, size);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn __keirin_tbb_made(mutex: *mut c_void; _pc) {
+        if watch::is_on() {
+            made(mutex as usize);
+        }
+    }
+
+    // The program asks for what belongs to the calling thread.
+    fn __keirin_tbb_own(; pc) {
+        if watch::is_on() {
+            tree::uses_own(pc);
+        }
+    }
+
+    // A count of references is about to be changed by which the library waits. What it orders is told by the wait.
+    fn __keirin_tbb_reference(wait: *mut c_void; _pc) {
+        if watch::is_on() {
+            local::silence_next(1, wait as usize, 16);
+        }
+    }
+}
+
+/// The mutex of one of the library's guards, which begins with a pointer to it.
+unsafe fn mutex_of(guard: *mut c_void) -> usize {
+    // SAFETY: the program passes a guard that holds a mutex.
+    unsafe { *guard.cast::<usize>() }
+}
+
+fn told(result: bool, mutex: *mut c_void, shared: bool, pc: usize) -> bool {
+    if result && watch::is_on() {
+        acquired(mutex as usize, shared, pc);
+    }
+    result
+}
+
+unsafe fn tell_release(guard: *mut c_void, pc: usize) {
+    if watch::is_on() {
+        // SAFETY: as for the caller.
+        released(unsafe { mutex_of(guard) }, pc);
+    }
+}
+
+/// Around a change from reader to writer or back by the library.
+unsafe fn tell_change(guard: *mut c_void, shared: bool, pc: usize, change: impl FnOnce() -> bool) -> bool {
+    // SAFETY: as for the caller.
+    let mutex = unsafe { mutex_of(guard) };
+    let on = watch::is_on();
+    if on {
+        released(mutex, pc);
+    }
+    let result = change();
+    if on {
+        acquired(mutex, shared, pc);
+    }
+    result
+}
+
+originals! {
+    fn _ZN3tbb6detail2r17acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, write: bool);
+    fn _ZN3tbb6detail2r111try_acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, write: bool) -> bool;
+    fn _ZN3tbb6detail2r17releaseERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void);
+    fn _ZN3tbb6detail2r117upgrade_to_writerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r119downgrade_to_readerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r17acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool);
+    fn _ZN3tbb6detail2r111try_acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r17releaseERNS0_2d19rtm_mutex11scoped_lockE(guard: *mut c_void);
+    fn _ZN3tbb6detail2r114acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool);
+    fn _ZN3tbb6detail2r114acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool);
+    fn _ZN3tbb6detail2r118try_acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r118try_acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r17releaseERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void);
+    fn _ZN3tbb6detail2r17upgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void) -> bool;
+    fn _ZN3tbb6detail2r19downgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void) -> bool;
+}
+
+intercept! {
+    fn _ZN3tbb6detail2r17acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, write: bool; pc) {
+        self::_ZN3tbb6detail2r17acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex, guard, write);
+        told(true, mutex, !write, pc);
+    }
+
+    fn _ZN3tbb6detail2r111try_acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, write: bool; pc) -> bool {
+        told(self::_ZN3tbb6detail2r111try_acquireERNS0_2d116queuing_rw_mutexERNS3_11scoped_lockEb(mutex, guard, write), mutex, !write, pc)
+    }
+
+    fn _ZN3tbb6detail2r17releaseERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void; pc) {
+        tell_release(guard, pc);
+        self::_ZN3tbb6detail2r17releaseERNS0_2d116queuing_rw_mutex11scoped_lockE(guard)
+    }
+
+    fn _ZN3tbb6detail2r117upgrade_to_writerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void; pc) -> bool {
+        tell_change(guard, false, pc, || self::_ZN3tbb6detail2r117upgrade_to_writerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard))
+    }
+
+    fn _ZN3tbb6detail2r119downgrade_to_readerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard: *mut c_void; pc) -> bool {
+        tell_change(guard, true, pc, || self::_ZN3tbb6detail2r119downgrade_to_readerERNS0_2d116queuing_rw_mutex11scoped_lockE(guard))
+    }
+
+    fn _ZN3tbb6detail2r17acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool; pc) {
+        self::_ZN3tbb6detail2r17acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockEb(mutex, guard, speculate);
+        told(true, mutex, false, pc);
+    }
+
+    fn _ZN3tbb6detail2r111try_acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void; pc) -> bool {
+        told(self::_ZN3tbb6detail2r111try_acquireERNS0_2d19rtm_mutexERNS3_11scoped_lockE(mutex, guard), mutex, false, pc)
+    }
+
+    fn _ZN3tbb6detail2r17releaseERNS0_2d19rtm_mutex11scoped_lockE(guard: *mut c_void; pc) {
+        tell_release(guard, pc);
+        self::_ZN3tbb6detail2r17releaseERNS0_2d19rtm_mutex11scoped_lockE(guard)
+    }
+
+    fn _ZN3tbb6detail2r114acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool; pc) {
+        self::_ZN3tbb6detail2r114acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex, guard, speculate);
+        told(true, mutex, false, pc);
+    }
+
+    fn _ZN3tbb6detail2r114acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex: *mut c_void, guard: *mut c_void, speculate: bool; pc) {
+        self::_ZN3tbb6detail2r114acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockEb(mutex, guard, speculate);
+        told(true, mutex, true, pc);
+    }
+
+    fn _ZN3tbb6detail2r118try_acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void; pc) -> bool {
+        told(self::_ZN3tbb6detail2r118try_acquire_writerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex, guard), mutex, false, pc)
+    }
+
+    fn _ZN3tbb6detail2r118try_acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex: *mut c_void, guard: *mut c_void; pc) -> bool {
+        told(self::_ZN3tbb6detail2r118try_acquire_readerERNS0_2d112rtm_rw_mutexERNS3_11scoped_lockE(mutex, guard), mutex, true, pc)
+    }
+
+    fn _ZN3tbb6detail2r17releaseERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void; pc) {
+        tell_release(guard, pc);
+        self::_ZN3tbb6detail2r17releaseERNS0_2d112rtm_rw_mutex11scoped_lockE(guard)
+    }
+
+    fn _ZN3tbb6detail2r17upgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void; pc) -> bool {
+        tell_change(guard, false, pc, || self::_ZN3tbb6detail2r17upgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard))
+    }
+
+    fn _ZN3tbb6detail2r19downgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard: *mut c_void; pc) -> bool {
+        tell_change(guard, true, pc, || self::_ZN3tbb6detail2r19downgradeERNS0_2d112rtm_rw_mutex11scoped_lockE(guard))
+    }
+
+    // What the headers tell of objects that are no mutexes: their atomic operations say it all.
+    fn _ZN3tbb6detail2r115call_itt_notifyEiPv(_what: c_int, _object: *mut c_void; _pc) {}
+}
