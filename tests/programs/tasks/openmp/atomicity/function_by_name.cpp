@@ -1,7 +1,7 @@
 // A function that is to be atomic, named on the command line.
 //
 // needs: openmp
-// run: --atomic withdraw*
+// run: --atomic +withdraw
 // expect: atomicity-violation withdraw
 
 #include <omp.h>
