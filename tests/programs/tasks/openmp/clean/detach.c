@@ -1,6 +1,7 @@
 // The task is complete when its event is fulfilled. What the fulfilling task wrote before comes before all that waited.
 //
 // needs: openmp
+// compilers: clang
 // prints: 3
 
 #include <omp.h>

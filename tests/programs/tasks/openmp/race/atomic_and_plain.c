@@ -12,8 +12,8 @@ int main(void)
     {
 #pragma omp task
         {
-#pragma omp atomic
-            hits++; // (A)
+            // In one line, since gcc names that of the directive.
+            _Pragma("omp atomic") hits++; // (A)
         }
 #pragma omp task
         hits = 0; // (B)

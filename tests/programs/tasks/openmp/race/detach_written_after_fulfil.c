@@ -2,6 +2,7 @@
 // late for the parent, which waits for the detached task and not for this grandchild.
 //
 // needs: openmp
+// compilers: clang
 // expect: data-race (A) (B) of late
 
 #include <omp.h>

@@ -15,7 +15,7 @@ int main(void)
 #pragma omp task in_reduction(+ : sum)
             sum += 100;
             for (int i = 0; i < 2; i++) {
-#pragma omp task
+#pragma omp task shared(sum)
                 sum += 1; // (A)
             }
         }
