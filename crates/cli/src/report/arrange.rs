@@ -71,10 +71,13 @@ fn fold_gaps(findings: &mut [Finding]) {
     }
 }
 
-/// True if two findings have the same operations, at the same places, on the same memory.
+/// True if two findings have the same operations, at the same places, on the same memory. Of operations that were done many
+/// times the findings may show different instances; they count only where the places are not known.
 fn same_accesses(one: &Finding, other: &Finding) -> bool {
     let same = |(one, other): (&Step, &Step)| {
-        one.operation == other.operation && one.place() == other.place() && one.position == other.position
+        one.operation == other.operation
+            && one.place() == other.place()
+            && (one.place().is_some() || one.position == other.position)
     };
     one.location == other.location
         && one.steps.len() == other.steps.len()

@@ -1,6 +1,6 @@
 //! Builds programs as users do, and keeps them until a source or keirin itself changes.
 
-use super::directives::{self, Directives};
+use super::directives::{self, Directives, Need};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +23,15 @@ impl Compiler {
             Compiler::Gcc => "gcc",
             Compiler::Clang => "clang-19",
         }
+    }
+
+    /// Whether it can build a program.
+    fn knows(self, directives: &Directives) -> bool {
+        let family = match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang",
+        };
+        directives.compilers.is_empty() || directives.compilers.iter().any(|name| name == family)
     }
 
     fn cxx(self) -> &'static str {
@@ -58,10 +67,18 @@ pub(super) fn sources(folder: &str) -> Vec<PathBuf> {
     sources
 }
 
-/// Builds a program and its libraries, unless that was done since anything changed.
-pub(super) fn program(source: &Path, compiler: Compiler) -> Result<Program, String> {
+/// The path of a program within the folder of all programs.
+pub(super) fn name(source: &Path) -> &Path {
+    source.strip_prefix(PROGRAMS).unwrap_or(source)
+}
+
+/// Builds a program and its libraries, unless that was done since anything changed. None if it is not for this compiler.
+pub(super) fn program(source: &Path, compiler: Compiler) -> Result<Option<Program>, String> {
     let directives = directives::read(source)?;
-    let folder = source.parent().and_then(Path::file_name).unwrap_or_default();
+    if !compiler.knows(&directives) {
+        return Ok(None);
+    }
+    let folder = name(source).parent().unwrap_or(Path::new(""));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs").join(compiler.name()).join(folder);
     std::fs::create_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
     let mut files = vec![source.to_owned()];
@@ -77,7 +94,7 @@ pub(super) fn program(source: &Path, compiler: Compiler) -> Result<Program, Stri
     let executable = target.join(name);
     compile(source, &executable, compiler, &directives, &[])?;
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Program { directives, executable, arguments, files: files.iter().map(name).collect() })
+    Ok(Some(Program { directives, executable, arguments, files: files.iter().map(name).collect() }))
 }
 
 fn compile(
@@ -102,6 +119,7 @@ fn compile(
         .arg(if cpp { "-std=gnu++20" } else { "-std=gnu17" })
         .args(["-g", "-O1", "-pthread", "-I"])
         .arg(Path::new(PROGRAMS).join("support"))
+        .args(directives.needs.map(Need::flag))
         .args(&directives.flags)
         .args(more)
         .arg(source)

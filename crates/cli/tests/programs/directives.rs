@@ -1,9 +1,13 @@
 //! What a program says about itself in comments: how to build and run it, and what must be found.
 
 use super::report::{Finding, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// The names of rules that have more than one form of expectation.
+const TORN: &str = "atomicity-violation";
+const LOCK_GAP: &str = "lock-gap";
 
 /// The comments of a program that mean something to the tests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -14,12 +18,40 @@ pub(super) struct Directives {
     pub(super) options: Vec<String>,
     /// `// cc: …`: options of the compiler.
     pub(super) flags: Vec<String>,
+    /// `// needs: openmp`: a language extension or a library that the compiler must be told of.
+    pub(super) needs: Option<Need>,
+    /// `// compilers: gcc clang`: those that can build it; none named means all.
+    pub(super) compilers: Vec<String>,
+    /// `// env: NAME=VALUE`: what its environment must have.
+    pub(super) environment: Vec<(String, String)>,
     /// `// library: FILE`: a library to build from this file; the program gets its path as an argument.
     pub(super) libraries: Vec<PathBuf>,
     /// `// prints: …`: lines of its output.
     pub(super) output: String,
     /// `// exit: N`: how it ends by itself.
     pub(super) status: i32,
+}
+
+/// What a program is written with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Need {
+    OpenMp,
+}
+
+impl Need {
+    fn of(name: &str) -> Result<Self, String> {
+        match name {
+            "openmp" => Ok(Need::OpenMp),
+            _ => Err(format!("cannot understand `needs: {name}`")),
+        }
+    }
+
+    /// The option of the compiler.
+    pub(super) fn flag(self) -> &'static str {
+        match self {
+            Need::OpenMp => "-fopenmp",
+        }
+    }
 }
 
 /// An expected finding.
@@ -29,12 +61,15 @@ pub(super) enum Expected {
     Race { places: [Place; 2], name: Option<String> },
     /// `atomicity-violation LABEL`: this block, and only this, is refuted.
     Torn { label: String },
+    /// `atomicity-violation (A) (B) …` of a step, or `lock-gap (A) (B) …`: its accesses are in these lines, each of which
+    /// has at least one of them.
+    Among { rule: &'static str, places: BTreeSet<Place> },
 }
 
 impl Expected {
     /// Whether a finding is the expected one.
     pub(super) fn describes(&self, finding: &Finding) -> bool {
-        if finding.verdict != "observed" {
+        if !finding.is_sure() {
             return false;
         }
         match self {
@@ -49,8 +84,13 @@ impl Expected {
                 let [refuted] = finding.refuted.as_slice() else { return false };
                 // A function has its parameters behind its name.
                 let rest = refuted.strip_prefix(label.as_str());
-                finding.rule == "atomicity-violation"
-                    && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+                finding.rule == TORN && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+            }
+            Expected::Among { rule, places } => {
+                let whole = if *rule == LOCK_GAP { "gap" } else { "step" };
+                finding.rule == *rule
+                    && finding.whole.as_deref() == Some(whole)
+                    && finding.places.iter().cloned().collect::<BTreeSet<_>>() == *places
             }
         }
     }
@@ -64,6 +104,10 @@ impl fmt::Display for Expected {
                 name.iter().try_for_each(|name| write!(f, " of `{name}`"))
             }
             Expected::Torn { label } => write!(f, "atomicity-violation of `{label}`"),
+            Expected::Among { rule, places } => {
+                write!(f, "{rule} among")?;
+                places.iter().try_for_each(|place| write!(f, " {place}"))
+            }
         }
     }
 }
@@ -82,6 +126,12 @@ pub(super) fn read(source: &Path) -> Result<Directives, String> {
             "expect" => expectations.push(value),
             "run" => directives.options.extend(words()),
             "cc" => directives.flags.extend(words()),
+            "needs" => directives.needs = Some(Need::of(value)?),
+            "compilers" => directives.compilers.extend(words()),
+            "env" => {
+                let (name, value) = value.split_once('=').ok_or_else(|| format!("no variable: {value}"))?;
+                directives.environment.push((name.to_owned(), value.to_owned()));
+            }
             "library" => directives.libraries.push(source.with_file_name(value)),
             "prints" => directives.output += &format!("{value}\n"),
             "exit" => directives.status = value.parse().map_err(|_| format!("no status: {value}"))?,
@@ -118,16 +168,22 @@ fn find_marks(source: &Path, text: &str, marks: &mut BTreeMap<String, Place>) {
 fn expected(text: &str, marks: &BTreeMap<String, Place>) -> Result<Expected, String> {
     let unknown = || format!("cannot understand `expect: {text}`");
     let (rule, rest) = text.split_once(' ').ok_or_else(unknown)?;
+    let place = |mark: &str| {
+        let mark = mark.trim_start_matches('(').trim_end_matches(')');
+        marks.get(mark).cloned().ok_or_else(|| format!("no line has the mark ({mark})"))
+    };
+    let among = |rule| {
+        let places = rest.split_whitespace().map(place).collect::<Result<_, _>>()?;
+        Ok(Expected::Among { rule, places })
+    };
     match rule {
-        "atomicity-violation" => Ok(Expected::Torn { label: rest.to_owned() }),
+        LOCK_GAP => among(LOCK_GAP),
+        TORN if rest.starts_with('(') => among(TORN),
+        TORN => Ok(Expected::Torn { label: rest.to_owned() }),
         "data-race" => {
             let (lines, name) = match rest.split_once(" of ") {
                 Some((lines, name)) => (lines, Some(name.to_owned())),
                 None => (rest, None),
-            };
-            let place = |mark: &str| {
-                let mark = mark.trim_start_matches('(').trim_end_matches(')');
-                marks.get(mark).cloned().ok_or_else(|| format!("no line has the mark ({mark})"))
             };
             let (first, second) = lines.split_once(' ').ok_or_else(unknown)?;
             Ok(Expected::Race { places: [place(first)?, place(second)?], name })
@@ -149,6 +205,17 @@ fn directives_are_understood() {
     let place = |line| Place { file: "sample.c".to_owned(), line };
     let race = Expected::Race { places: [place(6), place(7)], name: Some("the name".to_owned()) };
     assert_eq!(directives.expected, [race, Expected::Torn { label: "Set::add".to_owned() }]);
+    let text = "// needs: openmp\n// compilers: clang\n// env: A=b=c\n// expect: lock-gap (A) (B) (A)\n\
+                // expect: atomicity-violation (B)\nx = 1; // (A)\ny = x; // (B)\n";
+    std::fs::write(&source, text).expect("can write");
+    let directives = read(&source).expect("good directives");
+    assert_eq!(directives.needs, Some(Need::OpenMp));
+    assert_eq!(directives.compilers, ["clang"]);
+    assert_eq!(directives.environment, [("A".to_owned(), "b=c".to_owned())]);
+    let gap = Expected::Among { rule: LOCK_GAP, places: [place(6), place(7)].into() };
+    assert_eq!(directives.expected, [gap, Expected::Among { rule: TORN, places: [place(7)].into() }]);
+    std::fs::write(&source, "// needs: luck\n").expect("can write");
+    assert!(read(&source).is_err());
     std::fs::write(&source, "// expect: data-race (A) (C)\nx = 1; // (A)\n").expect("can write");
     assert!(read(&source).is_err());
 }

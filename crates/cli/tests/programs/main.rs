@@ -19,6 +19,9 @@ use std::fmt::Write;
 /// How `keirin run` ends if it found something.
 const FINDINGS: i32 = 66;
 
+/// How many threads programs with tasks have, from run to run.
+const THREADS: [&str; 2] = ["2", "4"];
+
 #[test]
 fn race_gcc() {
     test_folder("race", Compiler::Gcc);
@@ -50,6 +53,36 @@ fn clean_clang() {
 }
 
 #[test]
+fn openmp_race_gcc() {
+    test_folder("tasks/openmp/race", Compiler::Gcc);
+}
+
+#[test]
+fn openmp_race_clang() {
+    test_folder("tasks/openmp/race", Compiler::Clang);
+}
+
+#[test]
+fn openmp_atomicity_gcc() {
+    test_folder("tasks/openmp/atomicity", Compiler::Gcc);
+}
+
+#[test]
+fn openmp_atomicity_clang() {
+    test_folder("tasks/openmp/atomicity", Compiler::Clang);
+}
+
+#[test]
+fn openmp_clean_gcc() {
+    test_folder("tasks/openmp/clean", Compiler::Gcc);
+}
+
+#[test]
+fn openmp_clean_clang() {
+    test_folder("tasks/openmp/clean", Compiler::Clang);
+}
+
+#[test]
 fn online_equals_offline_gcc() {
     test_all(&["race", "atomicity", "clean"], Compiler::Gcc, differential::compare);
 }
@@ -75,7 +108,8 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
                 continue;
             }
             tested += 1;
-            if let Err(reason) = build::program(&source, compiler).and_then(|program| test(&program)) {
+            let tested = build::program(&source, compiler);
+            if let Err(reason) = tested.and_then(|program| program.as_ref().map_or(Ok(()), &mut test)) {
                 failures.push((source, reason));
             }
         }
@@ -86,9 +120,7 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
     }
     let mut table = format!("{} of {tested} programs failed with {}:\n", failures.len(), compiler.name());
     for (source, reason) in failures {
-        let folder = source.parent().and_then(|folder| folder.file_name()).unwrap_or_default();
-        let file = source.file_name().unwrap_or_default();
-        let _ = write!(table, "\n== {}/{}\n", folder.display(), file.display());
+        let _ = write!(table, "\n== {}\n", build::name(&source).display());
         for line in reason.lines() {
             let _ = writeln!(table, "   {line}");
         }
@@ -99,15 +131,22 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
 /// Runs a program as often as asked for and compares what was found with what it says about itself.
 fn watch(program: &Program, runs: usize) -> Result<(), String> {
     for run in 1..=runs {
-        compare(program).map_err(|reason| format!("run {run} of {runs}: {reason}"))?;
+        // Findings do not depend on how many threads share the tasks.
+        let threads = THREADS[run % THREADS.len()];
+        let with =
+            || program.directives.needs.map(|_| format!(" with {threads} threads")).unwrap_or_default();
+        compare(program, threads).map_err(|reason| format!("run {run} of {runs}{}: {reason}", with()))?;
     }
     Ok(())
 }
 
-fn compare(program: &Program) -> Result<(), String> {
+fn compare(program: &Program, threads: &str) -> Result<(), String> {
     let directives = &program.directives;
     let options: Vec<_> = directives.options.iter().map(String::as_str).collect();
-    let outcome = run::watch(program, &options)?;
+    let outcome = match directives.needs {
+        None => run::watch(program, &options)?,
+        Some(_) => run::watch_tasks(program, threads, &options)?,
+    };
     let mut wrong = String::new();
     for expected in &directives.expected {
         if !outcome.findings.iter().any(|finding| expected.describes(finding)) {

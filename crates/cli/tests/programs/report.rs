@@ -22,12 +22,16 @@ impl fmt::Display for Place {
 pub(super) struct Finding {
     pub(super) rule: String,
     pub(super) verdict: String,
+    /// Why it is no more than suspected.
+    doubt: Option<String>,
     /// Of each step, the innermost place in the program's own files.
     pub(super) places: Vec<Place>,
     /// The kinds of the steps.
     kinds: Vec<String>,
     /// The labels of the blocks that are refuted.
     pub(super) refuted: Vec<String>,
+    /// What was to be whole, if a region of a task is torn: a block, a step, or the gap between two holds of a lock.
+    pub(super) whole: Option<String>,
     /// The name of the memory that it is about.
     pub(super) location: Option<String>,
 }
@@ -37,6 +41,12 @@ impl Finding {
     pub(super) fn without_location(mut self) -> Self {
         self.location = None;
         self
+    }
+
+    /// Whether some schedule of the run shows it, as far as anybody looked. An analysis of tasks is exact but for orders of
+    /// locks, which only the search for a schedule looks at.
+    pub(super) fn is_sure(&self) -> bool {
+        self.verdict != "suspected" || self.doubt.as_deref() == Some("not-examined")
     }
 }
 
@@ -69,6 +79,8 @@ fn finding(value: &Value, own: &[String]) -> Finding {
     Finding {
         rule: text(&value["rule"]),
         verdict: text(&value["verdict"]),
+        doubt: value["doubt"].as_str().map(str::to_owned),
+        whole: value["whole"].as_str().map(str::to_owned),
         places: steps.iter().map(|step| place(&list(&step["stack"]), own)).collect(),
         kinds: steps.iter().map(|step| text(&step["operation"]["kind"])).collect(),
         refuted: list(&value["refuted"]).iter().map(|block| text(&block["region"])).collect(),
