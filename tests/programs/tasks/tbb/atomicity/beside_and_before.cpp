@@ -1,5 +1,5 @@
-// The same block in two tasks. One of them was waited for before the write and is whole; the other one was not. Whoever
-// remembers only the later one misses it.
+// The same block in two tasks. One of them was waited for before the write and is whole; the other one was not.
+// Whoever remembers only the later one misses it.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// A block goes on over a spawn. What comes before the spawn is beside nobody; behind it the block looks twice, and the
-// child may write in between.
+// A block goes on over a spawn. What comes before the spawn is beside nobody; behind it the block looks twice, and
+// the child may write in between.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// The example of the paper on atomicity of tasks: task 2 reads X and writes it, task 3 writes it. What task 1 does before
-// the first spawn is beside nobody.
+// The example of the paper on atomicity of tasks: task 2 reads X and writes it, task 3 writes it. What task 1 does
+// before the first spawn is beside nobody.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// The same example with a lock at every access: no race any more, and still task 3 can write between the two sections of
-// task 2.
+// The same example with a lock at every access: no race any more, and still task 3 can write between the two sections
+// of task 2.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// A point has a lock for each coordinate. Each access is protected, but whoever draws the point while it moves may see
-// one coordinate from before and the other from after.
+// A point has a lock for each coordinate. Each access is protected, but whoever draws the point while it moves may
+// see one coordinate from before and the other from after.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

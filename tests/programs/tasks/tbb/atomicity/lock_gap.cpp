@@ -1,5 +1,5 @@
-// Nothing is marked. What was read under the lock is written under a later hold of it, and the deposit of the other task
-// in between is lost.
+// Nothing is marked. What was read under the lock is written under a later hold of it, and the deposit of the other
+// task in between is lost.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

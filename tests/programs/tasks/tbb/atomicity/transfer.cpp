@@ -1,5 +1,5 @@
-// A transfer takes the two locks one after the other, an audit holds both. The audit is whole; the transfer is not: the
-// audit may come when the money is on its way.
+// A transfer takes the two locks one after the other, an audit holds both. The audit is whole; the transfer is not:
+// the audit may come when the money is on its way.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

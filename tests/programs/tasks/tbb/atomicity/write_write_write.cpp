@@ -1,6 +1,6 @@
-// Write, write, and another task writes in between: its value came neither before the block nor after it. Without locks
-// and under different locks that is a race as well. Under two critical sections of one lock it is no race, and torn all
-// the same; under one it is whole.
+// Write, write, and another task writes in between: its value came neither before the block nor after it. Without
+// locks and under different locks that is a race as well. Under two critical sections of one lock it is no race, and
+// torn all the same; under one it is whole.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

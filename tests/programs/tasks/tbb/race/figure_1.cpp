@@ -1,5 +1,5 @@
-// The example of the PTRacer paper: both tasks take the lock for X, but for Y each takes another one. What the condition
-// is was decided before the tasks were spawned.
+// The example of the PTRacer paper: both tasks take the lock for X, but for Y each takes another one. What the
+// condition is was decided before the tasks were spawned.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// Two groups that overlap without one being inside the other: after the wait for the first, the task of the second may
-// still run.
+// Two groups that overlap without one being inside the other: after the wait for the first, the task of the second
+// may still run.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

@@ -1,5 +1,5 @@
-// A node feeds its children to the loop and marks itself as done after that. The children, which may run already, look
-// at the mark.
+// A node feeds its children to the loop and marks itself as done after that. The children, which may run already,
+// look at the mark.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity

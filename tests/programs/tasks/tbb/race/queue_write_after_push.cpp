@@ -1,5 +1,5 @@
-// An order is written after it was put into the queue. The thread that takes it out, and always gets it, may see it half
-// finished.
+// An order is written after it was put into the queue. The thread that takes it out, and always gets it, may see it
+// half finished.
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity
