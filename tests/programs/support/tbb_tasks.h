@@ -1,4 +1,4 @@
-// What programs with oneTBB share: how many workers there are, and how to keep accesses that a compiler would leave out.
+// What programs with oneTBB share: how many workers there are, and how to keep accesses that a compiler leaves out.
 #ifndef TBB_TASKS_H
 #define TBB_TASKS_H
 
@@ -6,9 +6,9 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-// Runs the program's tasks on as many workers as OMP_NUM_THREADS says, the variable that programs with OpenMP obey. The
-// library has none of its own. More workers than processors need an arena of that size. Without the variable everything
-// is as the library has it.
+// Runs the program's tasks on as many workers as OMP_NUM_THREADS says, the variable that programs with OpenMP obey;
+// the library has none of its own. More workers than processors need an arena of that size. Without the variable
+// everything is as the library has it.
 template <typename Body> void with_workers(Body body)
 {
     const char *text = std::getenv("OMP_NUM_THREADS");

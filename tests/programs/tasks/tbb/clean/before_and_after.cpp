@@ -3,7 +3,7 @@
 //
 // needs: tbb
 // run: --analysis ptracer,task-atomicity
-// prints: 60
+// prints: 54
 
 #include "tbb_tasks.h"
 #include <cstdio>

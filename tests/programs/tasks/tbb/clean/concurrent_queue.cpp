@@ -33,8 +33,8 @@ int main()
                 }
                 Order *order = nullptr;
                 if (queue.try_pop(order)) {
-                    order->pieces *= 1;
-                    taken[i] = order->pieces;
+                    order->pieces++;
+                    taken[i] = order->pieces - 1;
                     delete order;
                 }
                 int number = 0;

@@ -15,8 +15,8 @@
 
 template <typename Body> static void eight_tasks(Body body)
 {
-    tbb::parallel_for(
-        tbb::blocked_range<int>(0, 8, 1), [&](const tbb::blocked_range<int> &) { body(); }, tbb::simple_partitioner());
+    using Range = tbb::blocked_range<int>;
+    tbb::parallel_for(Range(0, 8, 1), [&](const Range &) { body(); }, tbb::simple_partitioner());
 }
 
 template <typename Mutex> static int scoped()

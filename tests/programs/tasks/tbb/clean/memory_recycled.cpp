@@ -45,8 +45,8 @@ int main()
             tbb::blocked_range<int>(0, 64, 1),
             [&](const tbb::blocked_range<int> &range) {
                 int tag = range.begin();
-                results[tag] = fill<tbb::scalable_allocator<int>>(tag) + fill<tbb::cache_aligned_allocator<int>>(tag) +
-                               fill<tbb::tbb_allocator<int>>(tag) + fill_raw(tag);
+                results[tag] = fill<tbb::scalable_allocator<int>>(tag) + fill_raw(tag);
+                results[tag] += fill<tbb::cache_aligned_allocator<int>>(tag) + fill<tbb::tbb_allocator<int>>(tag);
             },
             tbb::simple_partitioner());
         int sum = 0;
