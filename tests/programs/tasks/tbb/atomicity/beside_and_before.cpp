@@ -2,7 +2,6 @@
 // Whoever remembers only the later one misses it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation beside
 
 #include "tbb_tasks.h"

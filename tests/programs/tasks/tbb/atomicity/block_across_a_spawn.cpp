@@ -2,7 +2,6 @@
 // the child may write in between.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation watch
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // before the first spawn is beside nobody.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation task 2
 // expect: data-race (A) (C)
 // expect: data-race (B) (C)

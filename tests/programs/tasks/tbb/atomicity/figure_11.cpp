@@ -2,7 +2,6 @@
 // of task 2.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation task 2
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // The same block in two nodes of a flow graph: one takes one message at a time, the other as many as there are.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation unlimited node
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // see one coordinate from before and the other from after.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation move
 // expect: atomicity-violation draw
 

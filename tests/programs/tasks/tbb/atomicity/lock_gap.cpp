@@ -2,8 +2,7 @@
 // task in between is lost.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
-// expect: lock-gap (A) (B) (B)
+// expect: lock-gap (A) (B)
 
 #include "tbb_tasks.h"
 #include <tbb/parallel_invoke.h>

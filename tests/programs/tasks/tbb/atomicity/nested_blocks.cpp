@@ -1,7 +1,6 @@
 // The inner block holds its lock throughout and is whole; the outer one, which has it twice, is not.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation reserve both seats
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Iterations of a parallel loop take the next number in two steps, each under the lock.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation next number
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // does not.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation parallel filter
 
 #include "tbb_tasks.h"

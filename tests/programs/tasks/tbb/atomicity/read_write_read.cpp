@@ -3,7 +3,6 @@
 // one it is whole.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation without locks
 // expect: data-race (A) (E)
 // expect: data-race (B) (E)

@@ -1,7 +1,6 @@
 // What was read as a reader is written as a writer, after the lock was free in between.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation double
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Two writers are waited for before the block begins, the third is beside it. Which two are remembered matters.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation look twice
 
 #include "tbb_tasks.h"

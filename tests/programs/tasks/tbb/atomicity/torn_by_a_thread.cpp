@@ -1,7 +1,6 @@
 // A thread that a task started writes between the two sections of another task's block.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation look twice
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A thread of the program looks twice; a task that another thread spawned writes in between.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation look twice
 
 #include "tbb_tasks.h"

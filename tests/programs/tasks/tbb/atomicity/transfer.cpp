@@ -2,7 +2,6 @@
 // the audit may come when the money is on its way.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: atomicity-violation transfer
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // enqueued and waited for by its group, and an isolated loop.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 1 45 7 28
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Tasks that count in atomic variables, and one of which, whichever is last, reads what all of them wrote.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 36 8
 
 #include "tbb_tasks.h"

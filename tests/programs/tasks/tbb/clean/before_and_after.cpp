@@ -2,7 +2,6 @@
 // parent, by later tasks, and again in another round of the same group.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 54
 
 #include "tbb_tasks.h"

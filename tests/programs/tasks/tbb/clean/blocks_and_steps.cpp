@@ -2,7 +2,6 @@
 // that is left by an exception has ended.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 2
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // they read where the block reads and writes, or write what the block touches once.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 
 #include "tbb_tasks.h"
 #include <keirin.h>

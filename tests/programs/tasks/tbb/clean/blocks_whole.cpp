@@ -1,7 +1,6 @@
 // Blocks that are whole: they hold the lock throughout, with every kind of lock; or nobody is beside them.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 40
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A thread takes out of a bounded queue what tasks put in; the queue is shorter than what goes through it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 120
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // not.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: canceled
 // prints: complete 8
 

@@ -1,7 +1,6 @@
 // Words are counted in a concurrent map: an accessor locks its element, so that its value can be changed.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 16 16 3
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // them change are atomic.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 48 48 6 8
 
 #include "tbb_tasks.h"

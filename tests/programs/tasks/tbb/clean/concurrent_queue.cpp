@@ -2,7 +2,6 @@
 // Some are taken out while others are still put in, the rest after that.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 120
 
 #include "tbb_tasks.h"

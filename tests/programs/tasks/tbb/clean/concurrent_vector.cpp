@@ -2,7 +2,6 @@
 // elements that it has appended.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 129 2080
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A task and a thread hand a number to and fro by a condition variable; it is touched only under the lock.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 10
 
 #include "tbb_tasks.h"

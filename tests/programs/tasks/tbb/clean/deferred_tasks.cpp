@@ -1,7 +1,6 @@
 // Tasks that are made ahead: what was done before one is handed over is its to read. One is never handed over.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 11
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // what it leaves behind is read under the same lock.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 42
 
 #include "tbb_tasks.h"

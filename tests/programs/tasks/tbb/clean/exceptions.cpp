@@ -2,7 +2,6 @@
 // start. The group can be used again.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: no more paper
 // prints: no more ink
 // prints: 5

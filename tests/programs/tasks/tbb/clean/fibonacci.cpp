@@ -1,7 +1,6 @@
 // Tasks that spawn tasks, each of which waits for its own. Frames and task objects are used again and again.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 233
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // added up by a node that takes one at a time. What a node wrote before it sent a message, the receiver may read.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 140 8
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A graph of steps that wait for each other: two that run side by side after the first, and one after both.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 33
 
 #include "tbb_tasks.h"

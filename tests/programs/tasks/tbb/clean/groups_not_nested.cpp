@@ -2,7 +2,6 @@
 // what the first has left.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 7
 
 #include "tbb_tasks.h"

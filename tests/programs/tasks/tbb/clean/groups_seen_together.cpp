@@ -2,7 +2,6 @@
 // one of them, there is nothing to be torn.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 
 #include "tbb_tasks.h"
 #include <keirin.h>

@@ -1,7 +1,6 @@
 // A block goes from one lock to the next and always holds one; who writes holds both. There is no gap.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 
 #include "tbb_tasks.h"
 #include <keirin.h>

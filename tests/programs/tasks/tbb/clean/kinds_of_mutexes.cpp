@@ -1,7 +1,6 @@
 // Counters under every kind of mutex that excludes, taken by scoped locks, by hand, by trying, and recursively.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 8 8 8 8 8 8 8
 
 #include "tbb_tasks.h"

@@ -1,7 +1,7 @@
 // What one task allocates another one, which comes after it, frees; the tasks beside it get the memory meanwhile.
 //
-// needs: tbb tbbmalloc
-// run: --analysis ptracer,task-atomicity
+// needs: tbb
+// cc: -ltbbmalloc
 // prints: 496
 
 #include "tbb_tasks.h"

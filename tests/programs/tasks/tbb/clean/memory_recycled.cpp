@@ -1,7 +1,7 @@
 // Memory that one task gave back goes to another at once, from every allocator that the library has.
 //
-// needs: tbb tbbmalloc
-// run: --analysis ptracer,task-atomicity
+// needs: tbb
+// cc: -ltbbmalloc
 // prints: 256
 
 #include "tbb_tasks.h"

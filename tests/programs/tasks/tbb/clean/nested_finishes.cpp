@@ -1,7 +1,6 @@
 // Groups within tasks within groups: what is waited for at one level is done for all levels above.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 24
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A null mutex where no lock is needed: the tasks come one after the other, or have a counter each.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 4 1
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // it feeds the children that read it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 3
 
 #include "tbb_tasks.h"

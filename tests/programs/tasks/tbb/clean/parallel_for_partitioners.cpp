@@ -2,7 +2,6 @@
 // step, and within a loop.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 400 20
 
 #include "tbb_tasks.h"

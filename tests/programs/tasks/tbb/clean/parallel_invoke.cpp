@@ -1,7 +1,6 @@
 // A merge sort of halves: the two calls work on different halves, and the merge comes after both.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 0 63
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Sums by reduction: with functions, with a body object that is split and joined, and in a fixed order.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 2016 2016 2016
 
 #include "tbb_tasks.h"

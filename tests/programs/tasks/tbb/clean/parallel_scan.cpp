@@ -1,7 +1,6 @@
 // Running sums: with functions, and with a body object that is split, joined backwards and assigned.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 2016 2016 496
 
 #include "tbb_tasks.h"

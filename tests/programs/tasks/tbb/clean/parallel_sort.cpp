@@ -1,7 +1,6 @@
 // A parallel sort, by the usual order and by one of our own.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 0 2999 2999 0
 
 #include "tbb_tasks.h"

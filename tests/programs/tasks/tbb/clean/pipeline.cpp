@@ -2,7 +2,6 @@
 // Items are objects on the heap that go from filter to filter.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 12 650 in order
 
 #include "tbb_tasks.h"

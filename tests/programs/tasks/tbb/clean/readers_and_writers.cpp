@@ -1,7 +1,6 @@
 // Readers together and writers alone, with every kind of lock that has both.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 4 4 4 4
 
 #include "tbb_tasks.h"

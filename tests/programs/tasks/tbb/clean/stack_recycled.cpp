@@ -2,7 +2,6 @@
 // children of their own.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 96
 
 #include "tbb_tasks.h"

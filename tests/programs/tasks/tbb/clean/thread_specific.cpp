@@ -2,7 +2,6 @@
 // share its copy, and do not run at the same time.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 2016 64 32
 
 #include "tbb_tasks.h"

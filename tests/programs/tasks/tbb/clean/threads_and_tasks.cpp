@@ -1,7 +1,6 @@
 // Threads that have tasks and tasks that have threads: what is joined or waited for is done.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 36
 
 #include "tbb_tasks.h"

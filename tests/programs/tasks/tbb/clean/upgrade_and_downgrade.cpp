@@ -2,7 +2,6 @@
 // reads.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // prints: 4 4
 
 #include "tbb_tasks.h"

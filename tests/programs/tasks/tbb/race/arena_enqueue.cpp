@@ -1,7 +1,6 @@
 // What is enqueued in an arena runs whenever it likes; the group that it belongs to is waited for too late.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

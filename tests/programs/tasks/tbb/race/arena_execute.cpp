@@ -1,7 +1,6 @@
 // `execute` waits for its function, not for the tasks that the function spawned into a group.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

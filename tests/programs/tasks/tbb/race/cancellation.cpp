@@ -1,7 +1,6 @@
 // A group that is cancelled does not stop a task that runs: it goes on to write, and the one who did not wait reads.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

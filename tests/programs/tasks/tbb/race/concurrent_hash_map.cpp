@@ -1,7 +1,6 @@
 // A `const_accessor` of a concurrent map is a lock of readers. What the element points to is written under it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Tasks may insert into a concurrent map together. Values that both of them change are not protected.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

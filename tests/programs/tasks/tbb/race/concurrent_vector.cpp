@@ -1,7 +1,6 @@
 // Tasks may append to a concurrent vector together. Its elements are variables like others.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

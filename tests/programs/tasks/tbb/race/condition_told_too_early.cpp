@@ -1,7 +1,6 @@
 // A task tells a thread by a condition variable that the result is there, and writes the result after that.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

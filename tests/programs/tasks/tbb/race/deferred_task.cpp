@@ -1,7 +1,6 @@
 // A task that was made ahead and is handed to the group later runs beside what follows, as any other.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

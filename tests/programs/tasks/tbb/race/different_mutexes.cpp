@@ -1,7 +1,6 @@
 // Two tasks lock, but not the same: one a spinning mutex, the other a queuing one.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // condition is was decided before the tasks were spawned.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Two nodes take one message at a time each, but both get every message, and they share a variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

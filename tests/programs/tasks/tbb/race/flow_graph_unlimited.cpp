@@ -1,7 +1,6 @@
 // A node of unlimited concurrency works on several messages at once, and adds to one sum.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

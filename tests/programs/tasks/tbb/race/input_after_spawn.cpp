@@ -1,7 +1,6 @@
 // Two inputs of a task: one is set before the task is spawned, the other one line too late.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

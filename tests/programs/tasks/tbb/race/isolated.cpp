@@ -1,7 +1,6 @@
 // Isolation says which tasks a waiting worker may take. It excludes nobody.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

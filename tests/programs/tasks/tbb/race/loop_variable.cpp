@@ -1,7 +1,6 @@
 // The tasks of a loop take the loop's variable by reference, and the loop goes on.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

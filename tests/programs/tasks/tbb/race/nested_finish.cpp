@@ -1,7 +1,6 @@
 // A task waits for its own child, not for its sibling, which reads what the child writes.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A null mutex looks like a lock and is none.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

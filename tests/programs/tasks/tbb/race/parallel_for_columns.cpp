@@ -1,7 +1,6 @@
 // A matrix is cut into rows and columns of blocks; all blocks of a column add to the same sums.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Items of a list are worked on in parallel, and all of them count in the same variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Each element is made from the one before it. Within a block of four that is right; where two blocks meet it is not.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

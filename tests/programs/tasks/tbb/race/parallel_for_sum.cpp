@@ -1,7 +1,6 @@
 // A loop adds up into one variable. The default partitioner makes several tasks of it, on one worker too.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Of three functions that run in parallel two write the same variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

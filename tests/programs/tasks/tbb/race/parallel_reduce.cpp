@@ -1,7 +1,6 @@
 // The sum is reduced as it should be; where the last block began is noted on the side, by all blocks.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

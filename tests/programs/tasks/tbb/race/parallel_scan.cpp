@@ -1,7 +1,6 @@
 // The running sums are right; how often the body was called is counted in one variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // The comparison counts how often it is called.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

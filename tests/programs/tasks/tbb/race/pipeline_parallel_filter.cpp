@@ -1,7 +1,6 @@
 // The middle filter of a pipeline works on several items at once, and adds to one sum.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A recursive mutex that was taken twice is free after it was released twice, and not before.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 // expect: data-race (A) (B)
 

@@ -1,7 +1,6 @@
 // A scoped lock is released before the last access.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 // expect: data-race (A) (B)
 

@@ -1,7 +1,6 @@
 // The function of `run_and_wait` runs beside the tasks that were spawned before it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -2,7 +2,6 @@
 // block is torn; the accesses race all the same.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (C)
 // expect: data-race (B) (D)
 

@@ -1,7 +1,6 @@
 // A mutex that may be a hardware transaction instead of a lock; one task goes without it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

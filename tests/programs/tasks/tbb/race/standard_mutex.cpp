@@ -1,7 +1,6 @@
 // A mutex of the standard library in tasks: one of them does not take it.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

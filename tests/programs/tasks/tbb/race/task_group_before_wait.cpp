@@ -1,7 +1,6 @@
 // The result of a task is read before the group was waited for.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

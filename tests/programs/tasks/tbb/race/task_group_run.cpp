@@ -1,7 +1,6 @@
 // Two tasks of a group add to the same variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

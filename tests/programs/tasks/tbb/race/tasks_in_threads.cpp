@@ -1,7 +1,6 @@
 // Two threads have a group of tasks each. Each waits for its own, and the tasks of both write one variable.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // A task starts a thread and joins it. The thread belongs to the task, and runs beside the task's sibling.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

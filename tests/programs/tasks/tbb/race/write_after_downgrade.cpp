@@ -1,7 +1,6 @@
 // A writer becomes a reader and writes once more, beside a reader.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"

@@ -1,7 +1,6 @@
 // Readers hold a lock together, and both write: once with the spinning lock, once with the queuing one.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (A)
 // expect: data-race (B) (B)
 

@@ -1,7 +1,6 @@
 // A reader writes before it has become a writer, beside another reader.
 //
 // needs: tbb
-// run: --analysis ptracer,task-atomicity
 // expect: data-race (A) (B)
 
 #include "tbb_tasks.h"
