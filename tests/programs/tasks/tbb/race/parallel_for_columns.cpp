@@ -16,8 +16,10 @@ int main()
             tbb::blocked_range2d<int>(0, 8, 4, 0, 8, 4),
             [&](const tbb::blocked_range2d<int> &range) {
                 for (int row = range.rows().begin(); row < range.rows().end(); row++)
-                    for (int column = range.cols().begin(); column < range.cols().end(); column++)
+                    for (int column = range.cols().begin(); column < range.cols().end(); column++) {
                         sums[column] += matrix[row][column]; // (A)
+                        keep_apart();
+                    }
             },
             tbb::simple_partitioner());
         use(sums[7]);

@@ -17,6 +17,7 @@ int main()
                 for (int i = range.begin(); i < range.end(); i++) {
                     int before = sums[i - 1]; // (A)
                     sums[i] = before + i; // (B)
+                    keep_apart();
                 }
             },
             tbb::simple_partitioner());

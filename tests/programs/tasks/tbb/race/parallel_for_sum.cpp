@@ -12,6 +12,7 @@ int main()
         int sum = 0;
         tbb::parallel_for(0, 100, [&](int i) {
             sum += i; // (A)
+            keep_apart();
         });
         use(sum);
     });

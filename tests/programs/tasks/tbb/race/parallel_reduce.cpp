@@ -1,26 +1,31 @@
-// The sum is reduced as it should be; where the last block began is noted on the side, by all blocks.
+// A task that is not waited for fills in numbers while a reduction adds them up.
 //
 // needs: tbb
-// expect: data-race (A) (A)
+// expect: data-race (A) (B)
 
 #include "tbb_tasks.h"
 #include <functional>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
+#include <tbb/task_group.h>
 
 int main()
 {
     with_workers([] {
-        int begin = 0;
+        int numbers[64] = {};
+        tbb::task_group group;
+        group.run([&] {
+            numbers[40] = 1; // (A)
+        });
         int sum = tbb::parallel_reduce(
             tbb::blocked_range<int>(0, 64, 8), 0,
             [&](const tbb::blocked_range<int> &range, int part) {
-                begin = range.begin(); // (A)
                 for (int i = range.begin(); i < range.end(); i++)
-                    part += i;
+                    part += numbers[i]; // (B)
                 return part;
             },
             std::plus<int>(), tbb::simple_partitioner());
-        use(sum + begin);
+        group.wait();
+        use(sum);
     });
 }
