@@ -17,7 +17,6 @@ int main()
                 value = 1; // (A)
             });
             helper.join();
-            use(value);
         });
         group.run([&] {
             value = 2; // (B)
