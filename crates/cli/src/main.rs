@@ -248,7 +248,8 @@ fn traces(help: &'static str) -> Arg {
 fn with_options(mut command: Command, table: Table) -> Command {
     for row in options::rows_of(table) {
         let default = match (table, row.name) {
-            (Table::Run, "analysis") => options::ANALYSIS_OF_RUN.text(),
+            // It depends on the program.
+            (Table::Run, "analysis") => "",
             _ => row.default,
         };
         let help = if default.is_empty() {

@@ -101,10 +101,10 @@ macro_rules! options {
 
 options! {
     "analysis" analysis: Analyses = "velodrome", "NAMES", [Check Run],
-        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. `keirin run` takes those of threads, by default fasttrack";
+        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. The default of `keirin run` is fasttrack, or ptracer for a program with OpenMP or oneTBB";
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare";
-    "check" check: Checks = "annotated,gaps", "LIST", [Check],
+    "check" check: Checks = "annotated,gaps", "LIST", [Check Run],
         "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic, and what a step does to members of groups), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
     "structure" structure: StructureName = "ranks", "NAME", [Check],
         "Analyses of tasks: how to tell what may run in parallel, `ranks`, `labels` or `tree`, to compare";
@@ -112,9 +112,9 @@ options! {
         "Analyses of tasks: remember what a step has accessed, as the papers do; on a recorded trace it does not pay";
     "verdict-cache" verdict_cache: Option<Switch> = "", "WHEN", [Check],
         "Analyses of tasks: remember how steps stand to each other, `on` or `off`; by default on for --structure tree";
-    "no-witness" no_witness: bool = "", "", [Check],
+    "no-witness" no_witness: bool = "", "", [Check Run],
         "Analyses of tasks: do not look for schedules that show the findings, which then stay suspected";
-    "witnesses" witnesses: Option<PathBuf> = "", "DIR", [Check Explain],
+    "witnesses" witnesses: Option<PathBuf> = "", "DIR", [Check Explain Run],
         "Folder for the schedules that show findings, one file each; `keirin explain` reads them";
     "no-merge" no_merge: bool = "", "", [Check],
         "Published Velodrome: give every operation outside regions a node of its own";

@@ -137,6 +137,11 @@ impl Ran {
         self.outcomes().max_by_key(|outcome| outcome.counts.events)
     }
 
+    /// How many tasks were told, if an analysis looks at them.
+    pub(crate) fn tasks(&self) -> u64 {
+        self.tasks.iter().map(|outcome| outcome.counts.tasks).max().unwrap_or(0)
+    }
+
     /// Tells figures about the work, on standard error.
     pub(crate) fn tell_statistics(&self, name: &str) {
         if let Some(Outcome { counts, .. }) = self.longest() {

@@ -98,7 +98,7 @@ fn check_specification(options: &Options) -> Result<()> {
 }
 
 /// Refuses options that would have no effect, or not the one that was meant.
-fn check_task_options(options: &Options) -> Result<()> {
+pub(crate) fn check_task_options(options: &Options) -> Result<()> {
     let names = &options.analysis.0;
     let default = Options::default();
     if !names.iter().any(|name| name.is_of_tasks()) {
@@ -161,6 +161,7 @@ pub(crate) fn check_one(
         options.analysis.0.iter().map(|name| format!("{}{}", name.text(), published(name))).collect();
     watched.events += events;
     watched.threads += outcome.counts.threads;
+    watched.tasks += ran.tasks();
     watched.notes.extend(ran.notes(&input));
     if options.stats {
         ran.tell_statistics(&input.name);

@@ -4,22 +4,24 @@ mod functions;
 mod handovers;
 mod program;
 mod settings;
+mod tasks;
 
 pub(super) use handovers::{Collected, collect};
 pub(super) use program::Program;
 pub(super) use settings::Settings;
 
-use super::check::{Filters, finish_to};
+use super::check::{Filters, check_task_options, finish_to};
 use super::{Ending, Exit};
 use crate::atomic::{Looking, Rule, atomic_rule};
 use crate::openmp;
-use crate::options::{AnalysisName, Format, Options};
+use crate::options::{ANALYSIS_OF_RUN, AnalysisName, Format, Options};
 use crate::output::Output;
 use crate::process;
 use crate::report::resolve::merge;
 use crate::report::{Finding, Live, Watched};
 use crate::runtime_files;
 use crate::sources::Sources;
+use crate::witnesses;
 use anyhow::{Context, Result, bail};
 use keirin_core::select::Block;
 use std::ffi::OsString;
@@ -37,13 +39,18 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
 
 /// Runs a program and writes a report for people to an output, unless the options name one.
 pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Output) -> Result<Ending> {
-    check_options(options)?;
     let filters = Filters::load(options)?;
     let looking = Looking::load(options)?;
     Output::check(options.output.as_deref())?;
     Output::check(options.write_baseline.as_deref())?;
     let program = Program::find(words)?;
+    let options = &with_analyses(options, &program);
+    check_options(options)?;
     let folder = exchange_folder()?;
+    let shown = Shown { options, filters: &filters, looking: &looking, terminal };
+    if options.analysis.0.iter().any(|name| name.is_of_tasks()) {
+        return watch_tasks(&program, words, folder.path(), &shown);
+    }
     let analyses: Vec<&str> = options.analysis.0.iter().map(|name| name.text()).collect();
     let mut settings = Settings::new(folder.path(), &analyses, options)?;
     if let Some(path) = &options.record {
@@ -68,36 +75,56 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     }
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
-    let shown = Shown { options, filters: &filters, looking: &looking, terminal };
     let exit = report(&program, &collected, &shown, analyses)?;
     Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
+}
+
+/// Runs a program with tasks: records what it does, and checks that.
+fn watch_tasks(program: &Program, words: &[OsString], folder: &Path, shown: &Shown<'_>) -> Result<Ending> {
+    if let Some(folder) = &shown.options.witnesses {
+        witnesses::prepare(folder)?;
+    }
+    let mut settings = Settings::new(folder, &["empty"], shown.options)?;
+    let trace = tasks::record(folder, shown.options, &mut settings)?;
+    let status = launch(program, words, settings)?;
+    let mut collected = collect(folder)?;
+    if collected.processes.is_empty() && !trace.exists() {
+        return Ok(never_started(program, status, &collected.notes));
+    }
+    collected.notes.extend(told_end(status));
+    let exit = tasks::report(program, &collected, shown, &trace)?;
+    Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
+}
+
+/// The options, with the analyses that suit the program if none are named.
+fn with_analyses(options: &Options, program: &Program) -> Options {
+    let mut options = options.clone();
+    if options.analysis.0.is_empty() {
+        let tasks = program.elf().is_some_and(tasks::are_in);
+        options.analysis.0.push(if tasks { tasks::ANALYSIS } else { ANALYSIS_OF_RUN });
+    }
+    options
 }
 
 /// Refuses what would have no effect, before the program runs.
 fn check_options(options: &Options) -> Result<()> {
     let names = &options.analysis.0;
-    if let Some(name) = names.iter().find(|name| name.is_of_tasks()) {
-        bail!(
-            "{} looks at recorded traces only: keirin record -o FILE.ktrace -- PROGRAM, then keirin check --analysis {} \
-             FILE.ktrace",
-            name.text(),
-            name.text()
-        );
-    }
     if options.adversarial_pause.is_some() && options.adversarial.is_none() {
         bail!("--adversarial-pause says how long threads are made to wait: add --adversarial");
     }
     if options.exact_order && options.record.is_none() {
         bail!("--exact-order is about the trace: add --record FILE");
     }
-    let judges = [AnalysisName::Velodrome, AnalysisName::Aerodrome, AnalysisName::Atomizer];
+    use AnalysisName::{Aerodrome, Atomizer, TaskAtomicity, Velodrome};
+    let judges = [Velodrome, Aerodrome, Atomizer, TaskAtomicity];
     let rules = !options.atomic.is_empty() || !options.atomic_file.is_empty();
     if rules && !names.iter().any(|name| judges.contains(name)) {
         bail!(
-            "--atomic says what must be atomic, which only velodrome, aerodrome and atomizer look at: add --analysis"
+            "--atomic says what must be atomic, which only velodrome, aerodrome, atomizer and task-atomicity look at: add \
+             --analysis"
         );
     }
-    Ok(())
+    check_task_options(options)
 }
 
 /// A folder through which the program hands over; it goes away with the value.
@@ -204,9 +231,18 @@ struct Shown<'a> {
     terminal: fn() -> Output,
 }
 
+impl Shown<'_> {
+    fn open(&self) -> Result<Output> {
+        match (&self.options.output, self.options.format) {
+            (None, Format::Terminal) => Ok((self.terminal)()),
+            (path, _) => Output::open(path.as_deref()),
+        }
+    }
+}
+
 /// Names, filters and writes what all processes found.
 fn report(program: &Program, collected: &Collected, shown: &Shown<'_>, analyses: Vec<&str>) -> Result<Exit> {
-    let Shown { options, filters, looking, terminal } = *shown;
+    let Shown { options, filters, looking, .. } = *shown;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let name = program.name();
@@ -244,12 +280,7 @@ fn report(program: &Program, collected: &Collected, shown: &Shown<'_>, analyses:
     if let Some(path) = &options.record {
         watched.notes.push(told_trace(path));
     }
-    finish_to(merge(findings, u64::saturating_add), watched, options, filters, || {
-        match (&options.output, options.format) {
-            (None, Format::Terminal) => Ok(terminal()),
-            (path, _) => Output::open(path.as_deref()),
-        }
-    })
+    finish_to(merge(findings, u64::saturating_add), watched, options, filters, || shown.open())
 }
 
 /// The findings without those in which marked blocks take part that the rules exclude, and how many these are. The runtime

@@ -1,6 +1,6 @@
 //! Where options come from: the file, the variable, the command line.
 
-use super::{ANALYSIS_OF_RUN, Analyses, Command, Options, ROWS, rows_of, similar};
+use super::{Analyses, Command, Options, ROWS, rows_of, similar};
 use crate::input::read_small;
 use anyhow::{Result, anyhow, bail};
 use clap::ArgMatches;
@@ -17,7 +17,8 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 pub(crate) fn load(command: Command, matches: &ArgMatches) -> Result<Options> {
     let mut options = Options::default();
     if command == Command::Run {
-        options.analysis = Analyses(vec![ANALYSIS_OF_RUN]);
+        // What suits the program.
+        options.analysis = Analyses(Vec::new());
     }
     let folder = std::env::current_dir().unwrap_or_default();
     // Whatever has the name counts: a link that leads nowhere must be told, not passed over.

@@ -153,6 +153,10 @@ fn summary_line(
     let beside = if beside.is_empty() { String::new() } else { format!(" ({})", beside.join("; ")) };
     let threads = counted(watched.threads, "thread");
     let amount = match watched.live {
+        None if watched.tasks > 0 => {
+            let tasks = counted(watched.tasks, "task");
+            format!("{} of {tasks} on {threads}", counted(watched.events, "event"))
+        }
         None => format!("{} of {threads}", counted(watched.events, "event")),
         Some(live) => {
             let several = live.processes != 1;

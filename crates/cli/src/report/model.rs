@@ -38,6 +38,8 @@ pub(crate) struct Watched {
     pub(crate) events: u64,
     /// How many threads took part.
     pub(crate) threads: u64,
+    /// How many tasks they ran, if an analysis looked at them.
+    pub(crate) tasks: u64,
     /// What the reader of the report should know beside the findings: lost events, repairs, unused suppressions.
     pub(crate) notes: Vec<String>,
     /// How many findings the cap per site left out.

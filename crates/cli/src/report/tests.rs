@@ -77,6 +77,7 @@ fn report(name: &str, findings: Vec<Finding>) -> Report {
             },
             hidden: if name == "statuses" { 4 } else { 0 },
             baseline: name == "statuses",
+            tasks: 0,
             live: None,
             next_when_clean: Some("keirin explain".to_owned()),
         },

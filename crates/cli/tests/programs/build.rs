@@ -119,10 +119,10 @@ fn compile(
         .arg(if cpp { "-std=gnu++20" } else { "-std=gnu17" })
         .args(["-g", "-O1", "-pthread", "-I"])
         .arg(Path::new(PROGRAMS).join("support"))
-        .args(directives.needs.map(Need::flag))
         .args(&directives.flags)
         .args(more)
         .arg(source)
+        .args(directives.needs.map(Need::flag))
         .arg("-o")
         .arg(&unfinished);
     let output = command.output().map_err(|error| format!("{KEIRIN}: {error}"))?;
@@ -143,5 +143,6 @@ fn is_fresh(source: &Path, target: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let Some(built) = time(target) else { return false };
     let older = |path: &Path| time(path).is_some_and(|changed: SystemTime| changed < built);
-    older(source) && older(&Path::new(PROGRAMS).join("support/schedule.h")) && older(Path::new(KEIRIN))
+    let headers = ["schedule.h", "tbb_tasks.h"].map(|name| Path::new(PROGRAMS).join("support").join(name));
+    older(source) && headers.iter().all(|header| older(header)) && older(Path::new(KEIRIN))
 }

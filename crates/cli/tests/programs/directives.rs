@@ -18,7 +18,7 @@ pub(super) struct Directives {
     pub(super) options: Vec<String>,
     /// `// cc: …`: options of the compiler.
     pub(super) flags: Vec<String>,
-    /// `// needs: openmp`: a language extension or a library that the compiler must be told of.
+    /// `// needs: openmp` or `tbb`: a language extension or a library that the compiler must be told of.
     pub(super) needs: Option<Need>,
     /// `// compilers: gcc clang`: those that can build it; none named means all.
     pub(super) compilers: Vec<String>,
@@ -36,20 +36,23 @@ pub(super) struct Directives {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Need {
     OpenMp,
+    OneTbb,
 }
 
 impl Need {
     fn of(name: &str) -> Result<Self, String> {
         match name {
             "openmp" => Ok(Need::OpenMp),
+            "tbb" => Ok(Need::OneTbb),
             _ => Err(format!("cannot understand `needs: {name}`")),
         }
     }
 
-    /// The option of the compiler.
+    /// The option of the compiler; libraries come after the source.
     pub(super) fn flag(self) -> &'static str {
         match self {
             Need::OpenMp => "-fopenmp",
+            Need::OneTbb => "-ltbb",
         }
     }
 }

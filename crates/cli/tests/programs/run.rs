@@ -32,58 +32,36 @@ pub(super) fn scratch() -> tempfile::TempDir {
 
 /// Runs a program once, with some options of `keirin run`.
 pub(super) fn watch(program: &Program, options: &[&str]) -> Result<Outcome, String> {
-    let folder = scratch();
-    let mut command = Command::new(KEIRIN);
-    command.args(["run", "--format", "json", "--max-per-site", "0", "--output", "report.json"]);
-    command.args(options).arg("--").arg(&program.executable).args(&program.arguments);
-    finish(command, folder.path(), &program.files)
+    watch_with(program, options, |_| {})
 }
 
-/// Whether programs with tasks are checked while they run, or their runs are recorded and checked then.
-const TASKS_WHILE_RUNNING: bool = false;
 /// The analyses that programs with tasks are for.
 const TASK_ANALYSES: &str = "ptracer,task-atomicity";
 
 /// Runs a program with tasks once, on so many threads, and looks at all schedules of that run.
 pub(super) fn watch_tasks(program: &Program, threads: &str, options: &[&str]) -> Result<Outcome, String> {
-    let surroundings = |command: &mut Command| {
+    let options = [&["--analysis", TASK_ANALYSES], options].concat();
+    watch_with(program, &options, |command| {
         let own = program.directives.environment.iter().map(|(name, value)| (name, value));
         command.env("OMP_NUM_THREADS", threads).envs(own);
-    };
-    let report = ["--format", "json", "--max-per-site", "0", "--output", "report.json"];
-    let analyses = ["--analysis", TASK_ANALYSES];
+    })
+}
+
+fn watch_with(
+    program: &Program,
+    options: &[&str],
+    prepare: impl FnOnce(&mut Command),
+) -> Result<Outcome, String> {
     let folder = scratch();
     let mut command = Command::new(KEIRIN);
-    if TASKS_WHILE_RUNNING {
-        command.arg("run").args(report).args(analyses).args(options);
-        command.arg("--").arg(&program.executable).args(&program.arguments);
-        surroundings(&mut command);
-        return finish(command, folder.path(), &program.files);
-    }
-    command
-        .args(["record", "--output", "run.ktrace", "--"])
-        .arg(&program.executable)
-        .args(&program.arguments);
-    surroundings(&mut command);
-    let recorded = start(command, folder.path())?;
-    let mut command = Command::new(KEIRIN);
-    command.arg("check").args(report).args(analyses).args(options).arg("run.ktrace");
-    let checked = finish(command, folder.path(), &program.files)?;
-    let status = if checked.status == Some(0) { recorded.status } else { checked.status };
-    let messages = recorded.messages + &checked.messages;
-    Ok(Outcome { findings: checked.findings, output: recorded.output, messages, status })
+    command.args(["run", "--format", "json", "--max-per-site", "0", "--output", "report.json"]);
+    command.args(options).arg("--").arg(&program.executable).args(&program.arguments);
+    prepare(&mut command);
+    finish(command, folder.path(), &program.files)
 }
 
 /// Runs a command of keirin that writes `report.json` into its folder.
-pub(super) fn finish(command: Command, folder: &Path, files: &[String]) -> Result<Outcome, String> {
-    let outcome = start(command, folder)?;
-    let findings = report::read(&folder.join("report.json"), files)
-        .map_err(|error| format!("{error}; ended with {:?}: {}", outcome.status, outcome.messages))?;
-    Ok(Outcome { findings, ..outcome })
-}
-
-/// Runs a command of keirin to its end; nothing is known yet of its findings.
-fn start(mut command: Command, folder: &Path) -> Result<Outcome, String> {
+pub(super) fn finish(mut command: Command, folder: &Path, files: &[String]) -> Result<Outcome, String> {
     let path = |name: &str| -> PathBuf { folder.join(name) };
     let create = |name: &str| File::create(path(name)).map_err(|error| format!("{name}: {error}"));
     command
@@ -100,7 +78,9 @@ fn start(mut command: Command, folder: &Path) -> Result<Outcome, String> {
     };
     let messages = read("messages");
     let Some(status) = ended else { return Err(format!("killed after {LIMIT:?}: {messages}")) };
-    Ok(Outcome { findings: Vec::new(), output: read("output"), messages, status: status.code() })
+    let findings = report::read(&path("report.json"), files)
+        .map_err(|error| format!("{error}; ended with {status}: {messages}"))?;
+    Ok(Outcome { findings, output: read("output"), messages, status: status.code() })
 }
 
 /// None if it took too long.

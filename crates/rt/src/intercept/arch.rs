@@ -215,6 +215,6 @@ macro_rules! with_stack_pointer {
 }
 
 pub(crate) use {
-    announce, hooks, intercept, pc_register, variadic, with_packed_numbers, with_return_address, with_stack_pointer,
-    with_stacked_address,
+    announce, hooks, intercept, pc_register, variadic, with_packed_numbers, with_return_address,
+    with_stack_pointer, with_stacked_address,
 };

@@ -1,0 +1,117 @@
+//! Programs with tasks: what they do is recorded while they run and checked after their end, as `keirin check` would.
+//!
+//! What an analysis of tasks finds is looked at again, to find a schedule that shows it: for that it needs the whole run.
+
+use super::{Collected, Program, Settings, Shown};
+use crate::atomic::Blocks;
+use crate::cmd::Exit;
+use crate::cmd::check::{check_one, finish_to};
+use crate::input;
+use crate::openmp;
+use crate::options::{AnalysisName, Options};
+use crate::report::resolve::merge;
+use crate::report::{Finding, Watched};
+use crate::sources::Sources;
+use crate::symbols::Elf;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// The default of `--analysis` for a program with tasks.
+pub(super) const ANALYSIS: AnalysisName = AnalysisName::PtRacer;
+
+/// The name of a trace that nobody has asked for.
+const TRACE: &str = "run.ktrace";
+
+/// True if a program is linked against a library whose tasks are known.
+pub(super) fn are_in(elf: &Elf) -> bool {
+    let is_library = |name: &String| {
+        name == openmp::GCC_RUNTIME
+            || ["libomp.so", "libiomp5.so", "libtbb.so"].iter().any(|start| name.starts_with(start))
+    };
+    elf.needed.iter().any(is_library)
+}
+
+/// Where the run is recorded to: a file that the user has named, or one that goes away with the folder.
+pub(super) fn record(folder: &Path, options: &Options, settings: &mut Settings) -> Result<PathBuf> {
+    let path = options.record.clone().unwrap_or_else(|| folder.join(TRACE));
+    settings.record(&path)?;
+    Ok(path)
+}
+
+/// Checks what all processes have recorded, and writes the report.
+pub(super) fn report(
+    program: &Program,
+    collected: &Collected,
+    shown: &Shown<'_>,
+    path: &Path,
+) -> Result<Exit> {
+    let options = shown.options;
+    let folder = std::env::current_dir().unwrap_or_default();
+    let sources = Sources::new(&folder, &options.source_root);
+    let mut watched = Watched { notes: collected.notes.clone(), ..Watched::default() };
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut blocks = Blocks::default();
+    for trace in traces(path)? {
+        let mut input = input::open(&trace, false, true)?;
+        input.name = program.name();
+        findings.extend(check_one(input, options, shown.looking, &sources, &mut watched, &mut blocks)?);
+    }
+    watched.inputs.dedup();
+    if options.analysis.0 == [ANALYSIS] {
+        let next = format!("keirin run --analysis ptracer,task-atomicity -- {}", program.name());
+        watched.next_when_clean = Some(next);
+    }
+    if options.record.is_some() {
+        watched.notes.push(super::told_trace(path));
+    }
+    finish_to(merge(findings, u64::saturating_add), watched, options, shown.filters, || shown.open())
+}
+
+/// The traces of a run: that of the first process has the given name, the others have a number behind it.
+fn traces(path: &Path) -> Result<Vec<PathBuf>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let mut traces = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let entry = entry.with_context(|| format!("cannot read {}", folder.display()))?;
+        let found = entry.file_name();
+        let rest = found.as_encoded_bytes().strip_prefix(name);
+        if rest.is_some_and(|rest| rest.is_empty() || is_number(rest)) {
+            traces.push(folder.join(found));
+        }
+    }
+    traces.sort();
+    Ok(traces)
+}
+
+/// `.` and digits.
+fn is_number(text: &[u8]) -> bool {
+    matches!(text, [b'.', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traces_of_all_processes_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["run.ktrace", "run.ktrace.12", "run.ktrace.", "run.ktrace.old", "other.ktrace"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let expected = ["run.ktrace", "run.ktrace.12"].map(|name| folder.path().join(name));
+        assert_eq!(traces(&folder.path().join(TRACE)).unwrap(), expected);
+    }
+
+    #[test]
+    fn libraries_for_tasks_are_known() {
+        let needs =
+            |name: &str| Elf { needed: vec!["libc.so.6".to_owned(), name.to_owned()], ..Elf::default() };
+        for name in ["libomp.so.5", "libgomp.so.1", "libiomp5.so", "libtbb.so.12"] {
+            assert!(are_in(&needs(name)), "{name}");
+        }
+        for name in ["libtbbmalloc.so.2", "libm.so.6"] {
+            assert!(!are_in(&needs(name)), "{name}");
+        }
+    }
+}
