@@ -18,7 +18,7 @@ use crate::record::Recorder;
 use crate::shadow::{self, Locked, Shadowed, Word, words};
 use crate::thread::{Entry, Registry, Thread};
 use crate::watcher::Watcher;
-use crate::{blocks, layout, quiet, telling, tls};
+use crate::{blocks, layout, own, quiet, telling, tls};
 use keirin_core::analysis::{AtomicOperation, Part};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, SiteId, StackId,

@@ -26,6 +26,7 @@ mod modules;
 mod objects;
 mod openmp;
 mod options;
+mod own;
 mod places;
 mod quiet;
 pub mod real;

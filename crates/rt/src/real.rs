@@ -153,6 +153,16 @@ originals! {
         fn __kmpc_task_reduction_get_th_data(thread: c_int, group: *mut c_void, variable: *mut c_void) -> *mut c_void;
     }
     otherwise () => {
+        fn __kmpc_flush(place: *mut c_void);
+        fn omp_unset_lock(lock: *mut c_void);
+        fn omp_unset_nest_lock(lock: *mut c_void);
+        fn __kmpc_end_critical(place: *mut c_void, thread: c_int, name: *mut c_void);
+        fn GOMP_critical_end();
+        fn GOMP_critical_name_end(name: *mut c_void);
+        fn __kmpc_end_ordered(place: *mut c_void, thread: c_int);
+        fn GOMP_ordered_end();
+        fn __kmpc_end_reduce(place: *mut c_void, thread: c_int, lock: *mut c_void);
+        fn __kmpc_end_reduce_nowait(place: *mut c_void, thread: c_int, lock: *mut c_void);
         fn GOMP_taskgroup_reduction_register(description: *mut usize);
         fn GOMP_taskgroup_reduction_unregister(description: *mut usize);
         fn GOMP_taskloop(function: usize, data: *mut *mut usize, copy: usize, size: usize, alignment: usize, flags: c_uint, tasks: usize, priority: c_int, start: usize, end: usize, step: usize);

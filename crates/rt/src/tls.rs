@@ -30,6 +30,8 @@ pub(crate) const NOTE: usize = 24;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
 const DESCRIPTOR: usize = 32;
 const DESCRIPTOR_SIZE: usize = 40;
+/// Offset of the pointer to what a thread holds of OpenMP's locks.
+const OPENMP: usize = 48;
 /// Offset of the pointer to what is kept for a thread that has to do with oneTBB.
 const TBB: usize = 56;
 
@@ -73,6 +75,16 @@ pub(crate) fn thread() -> *mut Thread {
 /// Attaches or detaches the calling thread.
 pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
+}
+
+/// What the calling thread holds of OpenMP's locks; null if it never held one.
+pub(crate) fn openmp() -> *mut () {
+    get::<OPENMP>() as *mut ()
+}
+
+/// Sets it.
+pub(crate) fn set_openmp(list: *mut ()) {
+    set::<OPENMP>(list as usize);
 }
 
 /// What is kept for the calling thread because of oneTBB; null if it has nothing to do with it.

@@ -501,6 +501,12 @@ pub fn stack_left(top: usize) {
     forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
 }
 
+/// The same for what lies below an address and above a place on the stack, too.
+pub fn stack_left_from(place: usize, top: usize) {
+    let below = place.saturating_sub(STACK_REACH);
+    forgotten(below, top.saturating_sub(below));
+}
+
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -34,6 +34,9 @@ impl<A: Shadowed> Watcher for Driver<A> {
         if self.watching.adversary.is_some() {
             self.provoke_access(thread, kind, addr, size, pc);
         }
+        if own::may_be(addr) && own::is_new_to(thread, addr, size) {
+            self.forgotten(Some(thread), addr, size);
+        }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let _order = self.in_order();
@@ -394,6 +397,10 @@ impl<A: Shadowed> Watcher for Driver<A> {
     fn structure(&self, thread: &mut Thread, op: Op, pc: usize) {
         let _order = self.in_order();
         self.record(thread, op, pc);
+        let changes = matches!(op, Op::TaskBegin { .. } | Op::TaskSuspend { .. } | Op::TaskEnd { .. });
+        if changes && self.recorder.is_some() {
+            own::task_changes(thread);
+        }
     }
 
     fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]) {

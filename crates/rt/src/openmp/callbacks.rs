@@ -3,13 +3,12 @@
 //! The records of a task are used by one thread at a time: its creator, then the thread that runs it.
 
 use super::dependences::{Dependences, Use};
-use super::ompt::{self, Data, Dependence, endpoint, status, sync};
+use super::ompt::{self, Data, Dependence, endpoint, status, sync, work};
 use super::tasks::{Role, Task};
 use super::teams::Region;
-use super::{count_region, count_task, descriptors, reductions, task_memory};
+use super::{count_region, count_task, descriptors, exclusion, reductions, task_frame, task_memory};
 use crate::intercept::arch::with_stack_pointer;
 use crate::watch;
-use keirin_core::event::LockMode;
 use libc::{c_int, c_uint, c_void};
 use std::hash::{Hash, Hasher};
 
@@ -217,7 +216,7 @@ with_stack_pointer! {
     }
 }
 
-/// The private memory of the task that ends will be that of another one.
+/// The private memory of the task was that of another one, or will be.
 fn forget_memory() {
     if let Some((memory, size)) = task_memory() {
         watch::forgotten(memory, size);
@@ -237,6 +236,10 @@ unsafe fn switch_to(next: *mut Data, stack: usize) -> bool {
             Some(_) => {}
         }
         if let Some(task) = record::<Task>(next) {
+            if task.is_new() {
+                // The runtime may have copied the descriptor from another one, into memory of one that was before.
+                forget_memory();
+            }
             task.begin(stack);
         }
     }
@@ -288,7 +291,7 @@ fn iteration(task: &Task, items: &[Dependence]) -> usize {
     hasher.finish() as usize
 }
 
-pub(super) unsafe extern "C" fn work(
+pub(super) unsafe extern "C" fn work_shared(
     kind: c_int,
     point: c_int,
     _parallel: *mut Data,
@@ -298,7 +301,7 @@ pub(super) unsafe extern "C" fn work(
 ) {
     // SAFETY: the word of a task that this thread runs.
     let Some(task) = (unsafe { record::<Task>(data) }) else { return };
-    if kind == ompt::work::TASKLOOP {
+    if kind == work::TASKLOOP {
         // The tasks of the loop are created within the runtime, as copies of one that never runs.
         if point == endpoint::BEGIN {
             task.loop_place = place as usize;
@@ -310,8 +313,27 @@ pub(super) unsafe extern "C" fn work(
                 watch::forgotten(memory, size);
             }
         }
-    } else if point == endpoint::BEGIN {
+        return;
+    }
+    let chunks = matches!(kind, work::SECTIONS | work::LOOP_DYNAMIC | work::LOOP_GUIDED | work::LOOP_OTHER);
+    if point == endpoint::BEGIN {
         task.loops = task.loops.wrapping_add(1);
+        task.deals_chunks = chunks;
+    } else if chunks {
+        task.end_chunks(place as usize);
+    }
+}
+
+/// A thread has got a section, or some iterations of a loop.
+pub(super) unsafe extern "C" fn dispatch(
+    _parallel: *mut Data,
+    data: *mut Data,
+    _kind: c_int,
+    _instance: Data,
+) {
+    // SAFETY: the word of a task that this thread runs.
+    if let Some(task) = unsafe { record::<Task>(data) } {
+        task.begin_chunk(task_frame());
     }
 }
 
@@ -369,9 +391,6 @@ pub(super) unsafe extern "C" fn sync_region_wait(
     }
 }
 
-/// What stands for the lock that the runtime holds while a thread adds its part to the result of a reduction.
-static REDUCTION: u64 = 0;
-
 pub(super) unsafe extern "C" fn reduction(
     _kind: c_int,
     point: c_int,
@@ -381,13 +400,12 @@ pub(super) unsafe extern "C" fn reduction(
 ) {
     // SAFETY: the word of a task that this thread runs.
     let Some(task) = (unsafe { record::<Task>(data) }) else { return };
-    let lock = &raw const REDUCTION as usize;
     match (point, task.is_between()) {
         // Within a barrier the threads combine what others have written and wait for; the runtime orders them.
         (endpoint::BEGIN, true) => watch::ignore_begin(),
         (endpoint::END, true) => watch::ignore_end(),
-        (endpoint::BEGIN, false) => watch::lock_acquired(lock, LockMode::Exclusive, place as usize),
-        (endpoint::END, false) => watch::lock_released(lock, place as usize),
+        (endpoint::BEGIN, false) => exclusion::reduction_begins(place as usize),
+        (endpoint::END, false) => exclusion::reduction_ends(place as usize),
         _ => {}
     }
 }
@@ -403,18 +421,17 @@ pub(super) unsafe extern "C" fn mutex_acquire(
 }
 
 pub(super) unsafe extern "C" fn mutex_acquired(kind: c_int, lock: u64, place: Address) {
-    if kind == ompt::mutex::ORDERED {
-        watch::happens_after(lock as usize, place as usize);
-    } else {
-        watch::lock_acquired(lock as usize, LockMode::Exclusive, place as usize);
-    }
+    exclusion::acquired(kind, lock, place as usize);
 }
 
 pub(super) unsafe extern "C" fn mutex_released(kind: c_int, lock: u64, place: Address) {
-    if kind == ompt::mutex::ORDERED {
-        watch::happens_before(lock as usize, place as usize);
-    } else {
-        watch::lock_released(lock as usize, place as usize);
+    exclusion::released(kind, lock, place as usize);
+}
+
+pub(super) unsafe extern "C" fn nest_lock(point: c_int, lock: u64, _place: Address) {
+    // The other endpoint is told after the lock was given back once, which is known by then.
+    if point == endpoint::BEGIN {
+        exclusion::acquired_again(lock);
     }
 }
 

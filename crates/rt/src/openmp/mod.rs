@@ -11,19 +11,25 @@
 mod callbacks;
 mod dependences;
 mod descriptors;
+mod exclusion;
 mod ompt;
 mod reductions;
 mod tasks;
 mod teams;
 
+use crate::intercept::arch::intercept;
+use crate::real;
 use crate::watch;
+use keirin_core::event::MemoryOrder;
 use libc::{c_char, c_int, c_uint, c_void};
-use ompt::{Data, Function, GetTaskMemory, Lookup, SetCallback, StartResult, callback};
+use ompt::{Data, Function, GetTaskInfo, GetTaskMemory, Lookup, SetCallback, StartResult, callback};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// The runtime's function that gives the memory of the current task; null if it has none.
 static TASK_MEMORY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// The runtime's function that tells of the current task; null if it has none.
+static TASK_INFO: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REGIONS: AtomicU64 = AtomicU64::new(0);
 static REGIONS_OF_ONE: AtomicU64 = AtomicU64::new(0);
 static TASKS: AtomicU64 = AtomicU64::new(0);
@@ -47,6 +53,9 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _tool: *mut Data
         if let Some(memory) = lookup(c"ompt_get_task_memory".as_ptr()) {
             TASK_MEMORY.store(memory as *mut c_void, Ordering::Relaxed);
         }
+        if let Some(info) = lookup(c"ompt_get_task_info".as_ptr()) {
+            TASK_INFO.store(info as *mut c_void, Ordering::Relaxed);
+        }
         for (event, function) in [
             (callback::PARALLEL_BEGIN, callbacks::parallel_begin as *const ()),
             (callback::PARALLEL_END, callbacks::parallel_end as *const ()),
@@ -54,13 +63,15 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _tool: *mut Data
             (callback::TASK_CREATE, callbacks::task_create as *const ()),
             (callback::TASK_SCHEDULE, callbacks::task_schedule as *const ()),
             (callback::DEPENDENCES, callbacks::dependences as *const ()),
-            (callback::WORK, callbacks::work as *const ()),
+            (callback::WORK, callbacks::work_shared as *const ()),
+            (callback::DISPATCH, callbacks::dispatch as *const ()),
             (callback::SYNC_REGION, callbacks::sync_region as *const ()),
             (callback::SYNC_REGION_WAIT, callbacks::sync_region_wait as *const ()),
             (callback::REDUCTION, callbacks::reduction as *const ()),
             (callback::MUTEX_ACQUIRE, callbacks::mutex_acquire as *const ()),
             (callback::MUTEX_ACQUIRED, callbacks::mutex_acquired as *const ()),
             (callback::MUTEX_RELEASED, callbacks::mutex_released as *const ()),
+            (callback::NEST_LOCK, callbacks::nest_lock as *const ()),
             (callback::LOCK_INIT, callbacks::lock_init as *const ()),
             (callback::LOCK_DESTROY, callbacks::lock_destroy as *const ()),
             (callback::TARGET, callbacks::target as *const ()),
@@ -85,6 +96,29 @@ fn task_memory() -> Option<(usize, usize)> {
     // SAFETY: it was looked up by its name, and writes to the two variables.
     unsafe { transmute::<*mut c_void, GetTaskMemory>(function)(&mut memory, &mut size, 0) };
     (!memory.is_null() && size > 0).then_some((memory as usize, size))
+}
+
+/// Where the frames begin, on the stack of this thread, of the task that it runs.
+fn task_frame() -> Option<usize> {
+    let function = TASK_INFO.load(Ordering::Relaxed);
+    if function.is_null() {
+        return None;
+    }
+    let mut frame = std::ptr::null_mut();
+    let nobody = std::ptr::null_mut();
+    let data = std::ptr::null_mut();
+    // SAFETY: it was looked up by its name, and writes where it is given a pointer; the frame is the runtime's record.
+    unsafe {
+        transmute::<*mut c_void, GetTaskInfo>(function)(0, nobody, data, &mut frame, data, nobody);
+        frame.as_ref().map(|frame| frame.exit as usize).filter(|exit| *exit != 0)
+    }
+}
+
+intercept! {
+    fn __kmpc_flush(place: *mut c_void; pc) {
+        real::__kmpc_flush(place);
+        watch::fence(MemoryOrder::SequentiallyConsistent, pc);
+    }
 }
 
 /// True if a runtime tells what happens.

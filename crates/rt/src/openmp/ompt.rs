@@ -41,13 +41,28 @@ pub(super) struct Dependence {
     pub(super) kind: c_int,
 }
 
-/// Where the frames of a task are; not used.
-pub(super) type Frame = c_void;
+/// Where the frames of a task are.
+#[repr(C)]
+pub(super) struct Frame {
+    /// That of the runtime's function from which the task was called: all frames of the task are below.
+    pub(super) exit: *mut c_void,
+    pub(super) enter: *mut c_void,
+    pub(super) exit_flags: c_int,
+    pub(super) enter_flags: c_int,
+}
 
 /// Any function of the runtime or the tool.
 pub(super) type Function = unsafe extern "C" fn();
 pub(super) type Lookup = unsafe extern "C" fn(*const c_char) -> Option<Function>;
 pub(super) type SetCallback = unsafe extern "C" fn(c_int, Function) -> c_int;
+pub(super) type GetTaskInfo = unsafe extern "C" fn(
+    c_int,
+    *mut c_int,
+    *mut *mut Data,
+    *mut *mut Frame,
+    *mut *mut Data,
+    *mut c_int,
+) -> c_int;
 pub(super) type GetTaskMemory = unsafe extern "C" fn(*mut *mut c_void, *mut size_t, c_int) -> c_int;
 
 /// What `ompt_start_tool` returns.
@@ -79,7 +94,9 @@ pub(super) mod callback {
     pub(crate) const LOCK_DESTROY: c_int = 25;
     pub(crate) const MUTEX_ACQUIRE: c_int = 26;
     pub(crate) const MUTEX_ACQUIRED: c_int = 27;
+    pub(crate) const NEST_LOCK: c_int = 28;
     pub(crate) const REDUCTION: c_int = 31;
+    pub(crate) const DISPATCH: c_int = 32;
     pub(crate) const TARGET_EMI: c_int = 33;
 }
 
@@ -107,12 +124,17 @@ pub(super) mod sync {
 /// Kinds of work that is shared.
 pub(super) mod work {
     use super::c_int;
+    pub(crate) const SECTIONS: c_int = 2;
     pub(crate) const TASKLOOP: c_int = 7;
+    pub(crate) const LOOP_DYNAMIC: c_int = 11;
+    pub(crate) const LOOP_GUIDED: c_int = 12;
+    pub(crate) const LOOP_OTHER: c_int = 13;
 }
 
 /// Kinds of mutual exclusion.
 pub(super) mod mutex {
     use super::c_int;
+    pub(crate) const CRITICAL: c_int = 5;
     pub(crate) const ORDERED: c_int = 7;
 }
 

@@ -72,6 +72,14 @@ pub(super) struct Task {
     pub(super) loop_memory: (usize, usize),
     /// How many loops were shared so far: which one an iteration belongs to.
     pub(super) loops: u32,
+    /// It shares a loop of which threads get chunk after chunk, or sections.
+    pub(super) deals_chunks: bool,
+    /// The chunks that it has got, and whether it is in the last of them.
+    pub(super) chunks: Vec<TaskId>,
+    pub(super) in_chunk: bool,
+    /// Its children that belong to chunks, and how many of them were there when the last chunk began.
+    pub(super) chunk_children: Vec<TaskId>,
+    pub(super) earlier_children: usize,
     /// How many calls were open when it started, on the thread that runs it.
     pub(super) calls: usize,
     /// The stack pointer at its start.
@@ -102,6 +110,11 @@ impl Task {
             loop_place: 0,
             loop_memory: (0, 0),
             loops: 0,
+            deals_chunks: false,
+            chunks: Vec::new(),
+            in_chunk: false,
+            chunk_children: Vec::new(),
+            earlier_children: 0,
             calls: 0,
             stack: 0,
             event: AtomicBool::new(false),
@@ -112,13 +125,17 @@ impl Task {
     pub(super) fn spawn(&mut self, place: usize) -> Task {
         self.tell_groups();
         let id = watch::new_task();
-        self.spawned = true;
+        if self.in_chunk {
+            self.chunk_children.push(id);
+        } else {
+            self.spawned = true;
+        }
         watch::structure(Op::Spawn { task: id }, place);
         Task::new(Role::Own(id), self, place)
     }
 
     /// What is created next must be within all groups that are open, and within this task itself.
-    fn tell_groups(&mut self) {
+    pub(super) fn tell_groups(&mut self) {
         if self.role == Role::Serial {
             self.become_own();
         }
@@ -191,6 +208,11 @@ impl Task {
             }
             tries = tries.wrapping_add(1);
         }
+    }
+
+    /// True if it was not started yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.suspender == 0 && matches!(self.role, Role::Own(_))
     }
 
     /// A thread starts it or goes on with it.
@@ -285,9 +307,15 @@ impl Task {
         }
     }
 
+    /// True if it has children, not those of chunks, that it has not waited for.
+    pub(super) fn has_children(&self) -> bool {
+        self.spawned
+    }
+
     /// It has waited for its children.
     pub(super) fn waited(&mut self, place: usize) {
-        if std::mem::take(&mut self.spawned) {
+        self.wait_for_chunk_children(place);
+        if !self.in_chunk && std::mem::take(&mut self.spawned) {
             watch::structure(Op::TaskWait, place);
         }
         self.dependences.clear();
@@ -320,6 +348,7 @@ impl Task {
     /// All tasks of the team are finished.
     pub(super) fn at_barrier(&mut self) {
         self.spawned = false;
+        self.chunk_children.clear();
         self.dependences.clear();
     }
 }

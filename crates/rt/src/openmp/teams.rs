@@ -12,6 +12,10 @@
 //! }
 //! ```
 //!
+//! Sections, and the chunks of a loop with a `dynamic` or `guided` schedule, are parallel to each other also if one thread
+//! has got them: each is a child of the thread's piece, which goes on after all of them. Chunks of a static loop are not, as
+//! programs may rely on who gets them.
+//!
 //! The coordinator does nothing but that. It is a task of its own so that whoever leaves a barrier first can go on with it
 //! for a moment, whatever thread it is.
 
@@ -147,6 +151,8 @@ impl Task {
         if self.region.is_null() {
             return;
         }
+        // The end of a cancelled loop is not told.
+        self.end_chunks(place);
         if let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) {
             watch::calls_left(self.calls);
             watch::structure(Op::TaskEnd { task }, place);
@@ -160,6 +166,63 @@ impl Task {
             self.phase += 1;
             self.begin_piece(place);
         }
+    }
+
+    /// An implicit task gets a chunk of a loop that deals them out; `frame`: where its frames begin.
+    pub(super) fn begin_chunk(&mut self, frame: Option<usize>) {
+        if !self.deals_chunks || self.region.is_null() || !matches!(self.role, Role::Own(_)) {
+            return;
+        }
+        self.tell_groups();
+        let chunk = watch::new_task();
+        let previous = self.chunks.last().copied().filter(|_| self.in_chunk);
+        let place = self.place;
+        watch::within_calls(self.calls, || {
+            if let Some(task) = previous {
+                watch::structure(Op::TaskEnd { task }, place);
+            }
+            watch::structure(Op::Spawn { task: chunk }, place);
+            watch::structure(Op::TaskBegin { task: chunk }, place);
+        });
+        self.chunks.push(chunk);
+        self.in_chunk = true;
+        self.earlier_children = self.chunk_children.len();
+        if let Some(frame) = frame {
+            // Private variables are shared by the chunks that a thread gets, one after the other.
+            watch::stack_left_from(&raw const chunk as usize, frame);
+        }
+    }
+
+    /// There are no more chunks, or the loop is cancelled.
+    pub(super) fn end_chunks(&mut self, place: usize) {
+        self.deals_chunks = false;
+        if !std::mem::take(&mut self.in_chunk) {
+            return;
+        }
+        let chunks = std::mem::take(&mut self.chunks);
+        // A wait for all children would be one too many if some of them are tasks that may still run.
+        let one_by_one = self.has_children();
+        watch::within_calls(self.calls, || {
+            if let Some(&task) = chunks.last() {
+                watch::structure(Op::TaskEnd { task }, place);
+            }
+            if one_by_one {
+                chunks.iter().for_each(|&task| watch::structure(Op::TaskJoin { task }, place));
+            } else {
+                watch::structure(Op::TaskWait, place);
+            }
+        });
+    }
+
+    /// An implicit task has waited for its children: for those that belong to chunks.
+    pub(super) fn wait_for_chunk_children(&mut self, place: usize) {
+        let children = std::mem::take(&mut self.chunk_children);
+        if self.in_chunk && self.earlier_children == 0 && !children.is_empty() {
+            watch::structure(Op::TaskWait, place);
+        } else {
+            children.iter().for_each(|&task| watch::structure(Op::TaskJoin { task }, place));
+        }
+        self.earlier_children = 0;
     }
 
     /// True between the pieces of an implicit task.

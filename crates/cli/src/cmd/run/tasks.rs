@@ -105,8 +105,11 @@ mod tests {
 
     #[test]
     fn libraries_for_tasks_are_known() {
-        let needs =
-            |name: &str| Elf { needed: vec!["libc.so.6".to_owned(), name.to_owned()], ..Elf::default() };
+        let needs = |name: &str| {
+            let mut elf = Elf::default();
+            elf.needed = vec!["libc.so.6".to_owned(), name.to_owned()];
+            elf
+        };
         for name in ["libomp.so.5", "libgomp.so.1", "libiomp5.so", "libtbb.so.12"] {
             assert!(are_in(&needs(name)), "{name}");
         }
