@@ -2,8 +2,8 @@
 //!
 //! Tasks that are parallel to each other may run on one thread, one after the other, and then they use the same variables of
 //! the thread: that is no conflict, whatever the schedule is. So what is known about such a variable is forgotten when
-//! another task of its thread comes to it. But if it was ever used by another thread, to which somebody has given its
-//! address, it is a variable like others.
+//! another task of its thread comes to it. But if another thread, to which somebody has given its address, uses it about the
+//! same time, it is a variable like others.
 //!
 //! Only threads that run tasks are known here.
 
@@ -11,7 +11,7 @@ use crate::spin::Spin;
 use crate::thread::Thread;
 use keirin_core::event::ThreadId;
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const WORD: usize = 8;
 /// Pages are looked up by a hash, in a set that may hold others as well.
@@ -35,11 +35,22 @@ struct Block {
     owner: ThreadId,
 }
 
-/// Who uses a word.
+/// Who has used a word last, in which stint of its thread.
+#[derive(Clone, Copy)]
 enum User {
-    /// Its thread, in this stint.
     Owner(u32),
-    Others,
+    Others(u32),
+}
+
+/// If others have used a variable in the stint in which its thread uses it, or so many before, then nothing is forgotten. From
+/// the end of what a thread does before a barrier to the start of what it does then it changes its task so often.
+const WINDOW: u32 = 4;
+
+/// How often a thread went over from one task to another, by the last digits of its number.
+static STINTS: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+
+fn stint_of(thread: ThreadId) -> &'static AtomicU32 {
+    &STINTS[thread.0 as usize % STINTS.len()]
 }
 
 fn page(addr: usize) -> (usize, u64) {
@@ -56,7 +67,7 @@ pub(crate) fn may_be(addr: usize) -> bool {
 
 /// The calling thread goes over from one task to another.
 pub(crate) fn task_changes(thread: &mut Thread) {
-    if thread.stint == 0
+    if !std::mem::replace(&mut thread.runs_tasks, true)
         && let Some((from, to)) = block_of_this_thread()
     {
         let mut known = KNOWN.lock();
@@ -68,33 +79,32 @@ pub(crate) fn task_changes(thread: &mut Thread) {
         let pages = (from >> PAGE_BITS..=(to - 1) >> PAGE_BITS).map(|number| page(number << PAGE_BITS));
         pages.for_each(|(index, bit)| _ = PAGES[index].fetch_or(bit, Ordering::Relaxed));
     }
-    thread.stint = thread.stint.wrapping_add(1).max(1);
+    stint_of(thread.id).fetch_add(1, Ordering::Relaxed);
 }
 
-/// An access; true if what is known about the memory shall be forgotten first. Long ones are not of variables of threads.
+/// An access: calls `forget` if what is known about the memory is of no use any more. Nobody else accesses it meanwhile.
 #[cold]
-pub(crate) fn is_new_to(thread: &Thread, addr: usize, size: usize) -> bool {
+pub(crate) fn accessed(thread: &mut Thread, addr: usize, size: usize, forget: impl FnOnce(&mut Thread)) {
     let mut known = KNOWN.lock();
     let Some(block) = known.blocks.iter().find(|block| (block.from..block.to).contains(&addr)) else {
-        return false;
+        return;
     };
     let own = block.owner == thread.id;
+    let stint = stint_of(block.owner).load(Ordering::Relaxed);
     let mut new = false;
     for word in (addr / WORD..=(addr + size - 1) / WORD).map(|number| number * WORD) {
-        match known.words.get_mut(&word) {
-            Some(User::Others) => {}
-            Some(user) if !own => *user = User::Others,
-            Some(User::Owner(stint)) => {
-                new |= *stint != thread.stint;
-                *stint = thread.stint;
-            }
-            None => {
-                new |= own;
-                known.words.insert(word, if own { User::Owner(thread.stint) } else { User::Others });
-            }
-        }
+        let user = known.words.get(&word).copied();
+        new |= own
+            && match user {
+                Some(User::Owner(last)) => last != stint,
+                Some(User::Others(last)) => stint.wrapping_sub(last) > WINDOW,
+                None => true,
+            };
+        known.words.insert(word, if own { User::Owner(stint) } else { User::Others(stint) });
     }
-    new
+    if new {
+        forget(thread);
+    }
 }
 
 /// Where the variables of the calling thread are: below its control block, as the processor's ABI has it.
@@ -136,19 +146,29 @@ mod tests {
     }
 
     #[test]
-    fn another_task_of_the_thread_finds_it_new_until_others_use_it() {
+    fn another_task_of_the_thread_finds_it_new_unless_others_use_it() {
         thread_local!(static VARIABLE: Cell<u64> = const { Cell::new(0) });
         let address = VARIABLE.with(|variable| variable.as_ptr() as usize);
         let mut owner = Thread::new(ThreadId(1), ThreadId(1), 0, std::ptr::null_mut());
-        let other = Thread::new(ThreadId(2), ThreadId(2), 0, std::ptr::null_mut());
+        let mut other = Thread::new(ThreadId(2), ThreadId(2), 0, std::ptr::null_mut());
+        let is_new_to = |thread: &mut Thread, size| {
+            let mut new = false;
+            accessed(thread, address, size, |_| new = true);
+            new
+        };
         task_changes(&mut owner);
         assert!(may_be(address));
-        assert!(is_new_to(&owner, address, 8));
-        assert!(!is_new_to(&owner, address, 8));
+        assert!(is_new_to(&mut owner, 8));
+        assert!(!is_new_to(&mut owner, 8));
         task_changes(&mut owner);
-        assert!(is_new_to(&owner, address, 4));
-        task_changes(&mut owner);
-        assert!(!is_new_to(&other, address, 4));
-        assert!(!is_new_to(&owner, address, 4));
+        assert!(is_new_to(&mut owner, 4));
+        assert!(!is_new_to(&mut other, 4));
+        assert!(!is_new_to(&mut owner, 4));
+        assert!(!is_new_to(&mut other, 4));
+        (0..WINDOW).for_each(|_| task_changes(&mut owner));
+        assert!(!is_new_to(&mut owner, 4));
+        assert!(!is_new_to(&mut other, 4));
+        (0..=WINDOW).for_each(|_| task_changes(&mut owner));
+        assert!(is_new_to(&mut owner, 4));
     }
 }

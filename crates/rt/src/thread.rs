@@ -70,8 +70,8 @@ pub(crate) struct Thread {
     pub(crate) accesses: u64,
     /// What it keeps for itself, if anything.
     pub(crate) quiet: Option<&'static Table>,
-    /// How often it went over from one task to another; 0: it has nothing to do with tasks.
-    pub(crate) stint: u32,
+    /// It has begun a task once.
+    pub(crate) runs_tasks: bool,
     /// How often there was no room in it.
     pub(crate) crowded: u32,
     frames: *mut Frame,
@@ -97,7 +97,7 @@ impl Thread {
             writer: None,
             accesses: 0,
             quiet: None,
-            stint: 0,
+            runs_tasks: false,
             crowded: 0,
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,

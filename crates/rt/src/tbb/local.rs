@@ -228,6 +228,11 @@ pub(crate) fn enter_call() {
     }
 }
 
+/// True if a wait for a mutex goes on.
+pub(super) fn is_waiting() -> bool {
+    known().is_some_and(|local| local.silence.waits > 0)
+}
+
 /// A wait for a mutex begins, or ends.
 pub(super) fn silence_wait(begins: bool) {
     // SAFETY: as in `known`.

@@ -16,11 +16,11 @@ use super::tree;
 use crate::intercept::arch::{hooks, intercept};
 use crate::intercept::plain;
 use crate::spin::Spin;
-use crate::{real, watch};
+use crate::watch;
 use keirin_core::event::{AtomicKind, LockMode, MemoryOrder};
 use libc::{c_char, c_int, c_void, size_t};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use std::collections::HashSet;
 
 /// What the headers tell.
 const PREPARE: c_int = 0;
@@ -68,40 +68,36 @@ fn orders(mutex: usize) -> bool {
     local.bodies == 0 && local.class() == Class::Graph || of_containers(mutex).lock().contains(&mutex)
 }
 
-/// The address under which a mutex is told. Locks are known by words, and of the mutexes that are bytes several may lie in one:
-/// all but the first get a word of memory as their name, which stays.
-fn name_of(mutex: usize) -> usize {
-    static NAMES: Spin<FxHashMap<usize, usize>> = Spin::new(HashMap::with_hasher(FxBuildHasher));
-    if mutex.is_multiple_of(size_of::<usize>()) {
-        return mutex;
-    }
-    *NAMES.lock().entry(mutex).or_insert_with(|| {
-        // SAFETY: has no preconditions.
-        let word = unsafe { real::__libc_malloc(size_of::<usize>()) } as usize;
-        if word == 0 { mutex } else { word }
-    })
+/// What readers of a mutex that orders hand over to writers; what writers hand over has the address of the mutex.
+fn by_readers(mutex: usize) -> usize {
+    mutex | 1 << 62
 }
 
-fn acquired(mutex: usize, shared: bool, pc: usize) {
+/// False if it was told before: some are told by two functions, one of which calls the other.
+fn acquired(mutex: usize, shared: bool, pc: usize) -> bool {
     local::silence_wait(false);
-    // Some are told by two functions, one of which calls the other.
     if held().iter().any(|held| held.mutex == mutex) {
-        return;
+        return false;
     }
     held().push(Held { mutex, shared, changes: 0 });
     let mode = if shared { LockMode::Shared } else { LockMode::Exclusive };
-    watch::lock_acquired(name_of(mutex), mode, pc);
+    watch::lock_acquired(mutex, mode, pc);
     if orders(mutex) {
-        watch::happens_after(name_of(mutex), pc);
+        watch::happens_after(mutex, pc);
+        if !shared {
+            watch::happens_after(by_readers(mutex), pc);
+        }
     }
+    true
 }
 
 fn released(mutex: usize, pc: usize) {
+    let shared = held().iter().any(|held| held.mutex == mutex && held.shared);
     if orders(mutex) {
-        watch::happens_before(name_of(mutex), pc);
+        watch::happens_before(if shared { by_readers(mutex) } else { mutex }, pc);
     }
     held().retain(|held| held.mutex != mutex);
-    watch::lock_released(name_of(mutex), pc);
+    watch::lock_released(mutex, pc);
 }
 
 /// A reader has become the writer, or the other way round.
@@ -110,7 +106,7 @@ fn changed(mutex: usize, shared: bool, pc: usize) {
     acquired(mutex, shared, pc);
 }
 
-/// What a first attempt to take the mutex has published, before anybody told of it, is taken back.
+/// What an attempt to take the mutex has published, which was not told of before, is taken back.
 fn unpublish(mutex: usize, pc: usize) {
     watch::atomic(mutex, 1, pc, || (AtomicKind::Store, MemoryOrder::Relaxed, ()));
 }
@@ -139,8 +135,10 @@ hooks! {
             PREPARE => local::silence_wait(true),
             CANCEL => local::silence_wait(false),
             ACQUIRED => {
-                acquired(address, ends_with(function, b"shared"), pc);
-                unpublish(address, pc);
+                let waited = local::is_waiting();
+                if acquired(address, ends_with(function, b"shared"), pc) && !waited {
+                    unpublish(address, pc);
+                }
             }
             RELEASING => {
                 if ends_with(function, b"downgrade") {
