@@ -341,7 +341,7 @@ fn options_that_do_not_fit_are_refused_before_the_program_runs() {
     for arguments in [
         "run",
         "run ./program",
-        "run --analysis spd3 -- ./program",
+        "run --no-witness -- ./program",
         "run --adversarial-pause 5 -- ./program",
         "run --adversarial=perhaps -- ./program",
         "run --memory-cap much -- ./program",

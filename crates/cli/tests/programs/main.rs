@@ -1,10 +1,11 @@
 //! The programs of `tests/programs`, built by `keirin cc` and `keirin c++` and watched by `keirin run`: every expected
 //! finding and no other, in every run, with gcc and with clang.
 //!
-//! Each test takes one folder and one compiler and tells all failures at once. Two variables change what it does:
+//! Each test takes one folder and one compiler and tells all failures at once. Some variables change what it does:
 //!
 //! - `KEIRIN_PROGRAM_RUNS`: how often each program is run (by default twice, one with tasks once; `./test --long` takes 50).
 //! - `KEIRIN_PROGRAMS`: only programs whose path contains this.
+//! - `KEIRIN_PROGRAM_THREADS`: how many threads programs with tasks have (by default 2 and 4 in turn).
 
 mod build;
 mod differential;
@@ -167,7 +168,8 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
 fn watch(program: &Program, number: usize, runs: usize) -> Result<(), String> {
     for run in 1..=runs {
         // Findings do not depend on how many threads share the tasks: each program gets another number than the one before.
-        let threads = THREADS[(number + run) % THREADS.len()];
+        let threads = std::env::var("KEIRIN_PROGRAM_THREADS");
+        let threads = threads.as_deref().unwrap_or(THREADS[(number + run) % THREADS.len()]);
         let with =
             || program.directives.needs.map(|_| format!(" with {threads} threads")).unwrap_or_default();
         compare(program, threads).map_err(|reason| format!("run {run} of {runs}{}: {reason}", with()))?;
