@@ -206,6 +206,11 @@ impl<A: Shadowed> Driver<A> {
         whole: bool,
     ) {
         let shadow = Word::of(word);
+        let new = thread.epoch_bits() | u64::from(at.moment.site.0);
+        // Short accesses have tried that already.
+        if A::COMPACT && !whole && shadow.shortcut::<A>(Self::state(thread), new, kind, mask) {
+            return;
+        }
         if shadow.is_refused() {
             REFUSED.fetch_add(1, Ordering::Relaxed);
             return;

@@ -13,7 +13,8 @@
 //! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
 //! table with the two numbers of each byte. In both cases the other numbers are notes: which thread has accessed, or written,
 //! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells has records only.
-//! When all of a record fits again, it is given back.
+//! When all of a record fits again, it is given back. A word whose eight bytes are always accessed together and read by several
+//! threads has its one cell in all four numbers, a write and up to three reads; a fourth bit of number 1 tells that.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -49,6 +50,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
+/// In a word without: it has one cell, with a write and up to three reads, one in each number.
+const SHARED: u64 = 1 << 60;
 /// In a word with a record: threads keep for themselves what they do here (see `quiet`).
 const QUIET: u64 = 1 << 60;
 const CELL_BITS: u64 = (1 << 60) - 1;
@@ -90,6 +93,25 @@ pub(crate) trait Shadowed: Online + 'static {
     #[inline(always)]
     fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
         let _ = (thread, new, kind, numbers);
+        None
+    }
+
+    /// The cell as four numbers, if it fits into that and not into two.
+    fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
+        let _ = cell;
+        None
+    }
+
+    /// The cell that [`Shadowed::pack_shared`] made numbers of.
+    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
+        let _ = numbers;
+        Self::Cell::default()
+    }
+
+    /// What a read makes of the four numbers of a cell, if that is simple.
+    #[inline(always)]
+    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
+        let _ = (thread, new, numbers);
         None
     }
 
@@ -164,6 +186,20 @@ impl Shadowed for FastTrack<Compact> {
         Some(after.map(Compact::bits))
     }
 
+    fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
+        cell.shared()
+    }
+
+    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
+        Self::Cell::from_shared(numbers)
+    }
+
+    #[inline(always)]
+    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
+        let after = Self::read_shared(thread, Compact::from_bits(new), numbers.map(Compact::from_bits))?;
+        Some(after.map(Compact::bits))
+    }
+
     #[inline(always)]
     fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
         Self::read_again(thread, Compact::from_bits(new), cell)
@@ -235,9 +271,7 @@ impl Word {
     #[inline]
     pub(crate) fn lock<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
         let mut locked = self.lock_quietly()?;
-        if A::COMPACT && locked.head & (RECORD | QUIET) == RECORD | QUIET {
-            locked.end_quiet();
-        }
+        locked.end_quiet();
         Some(locked)
     }
 
@@ -275,7 +309,7 @@ impl Word {
         mask: u8,
     ) -> bool {
         let head = self.0[1].load(Ordering::Relaxed);
-        if head & (LOCKED | RECORD | BYTES) != 0 {
+        if head & (LOCKED | RECORD | BYTES | SHARED) != 0 {
             return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
         }
         // Asked before anything is written: a page that is written to is there.
@@ -314,7 +348,13 @@ impl Word {
     ) -> bool {
         let Some(mut locked) = self.lock::<A>() else { return false };
         if !locked.has_record() {
-            return locked.shortcut_by_bytes(thread, new, kind, mask);
+            return match locked.shared() {
+                Some(numbers) if mask == 0xff && kind == AccessKind::Read => {
+                    A::read_shared(thread, new, numbers).map(|after| locked.set_shared(after)).is_some()
+                }
+                Some(_) => false,
+                None => locked.shortcut_by_bytes(thread, new, kind, mask),
+            };
         }
         let again = kind == AccessKind::Read
             && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
@@ -476,6 +516,30 @@ impl<A: Shadowed> Locked<'_, A> {
         Some(unsafe { Box::from_raw(record) })
     }
 
+    /// The four numbers of the one cell, if it is in the word.
+    #[inline]
+    fn shared(&self) -> Option<[u64; 4]> {
+        let is_shared = A::COMPACT && self.head & (RECORD | BYTES | SHARED) == SHARED;
+        is_shared.then(|| self.numbers().map(|number| number & CELL_BITS))
+    }
+
+    #[inline]
+    fn set_shared(&mut self, [write, read, first, second]: [u64; 4]) {
+        self.set_numbers([write | 0xf << SHAPE_SHIFT, read | SHARED, first, second]);
+    }
+
+    /// Puts a cell of all eight bytes where it fits.
+    fn put_cell(&mut self, cell: A::Cell) {
+        if let Some([first, second]) = A::pack(&cell) {
+            let first = first | 0xf << SHAPE_SHIFT;
+            self.set_numbers([first, second, first, second]);
+        } else if let Some(numbers) = A::pack_shared(&cell) {
+            self.set_shared(numbers);
+        } else {
+            self.put_cells([(0xff, cell)].into_iter().collect());
+        }
+    }
+
     /// The table of bytes, if there is one.
     #[inline]
     fn bytes(&mut self) -> Option<&mut ByteTable> {
@@ -506,6 +570,9 @@ impl<A: Shadowed> Locked<'_, A> {
 
     /// The cells of a word without a record.
     fn cells(&mut self) -> Cells<A::Cell> {
+        if let Some(numbers) = self.shared() {
+            return [(0xff, A::unpack_shared(numbers))].into_iter().collect();
+        }
         match self.bytes() {
             Some(table) => unpack_bytes::<A>(table),
             None => unpack_cells::<A>(self.numbers()),
@@ -521,8 +588,15 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// Puts what threads have kept for themselves where it belongs.
-    #[cold]
+    #[inline]
     pub(crate) fn end_quiet(&mut self) {
+        if A::COMPACT && self.head & (RECORD | QUIET) == RECORD | QUIET {
+            self.take_entries();
+        }
+    }
+
+    #[cold]
+    fn take_entries(&mut self) {
         self.head &= !QUIET;
         let word = self.word;
         let Some(record) = self.record() else { return };
@@ -614,7 +688,14 @@ impl<A: Shadowed> Locked<'_, A> {
             return;
         }
         let Some(record) = self.record() else { return };
-        if !record.objects.is_empty() || record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
+        if !record.objects.is_empty() {
+            return;
+        }
+        if let Some(numbers) = record.cells.only().and_then(A::pack_shared) {
+            drop(self.take_record());
+            return self.set_shared(numbers);
+        }
+        if record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
             return;
         }
         if let Some(numbers) = pack_cells::<A>(&record.cells) {
@@ -629,7 +710,14 @@ impl<A: Shadowed> Locked<'_, A> {
     /// Shows each cell of some bytes of the word.
     #[inline(always)]
     pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
-        if A::COMPACT && self.head & (RECORD | BYTES) == 0 {
+        if mask == 0xff
+            && let Some(numbers) = self.shared()
+        {
+            let mut cell = A::unpack_shared(numbers);
+            visit(&mut cell, mask);
+            return self.put_cell(cell);
+        }
+        if A::COMPACT && self.head & (RECORD | BYTES | SHARED) == 0 {
             let numbers = self.numbers();
             let [low, low_second, high, high_second] = numbers;
             let shape = low >> SHAPE_SHIFT;
@@ -637,13 +725,7 @@ impl<A: Shadowed> Locked<'_, A> {
                 // Nearly always all eight bytes are alike, and were accessed together.
                 let mut cell = A::unpack([low & CELL_BITS, low_second]);
                 visit(&mut cell, mask);
-                return match A::pack(&cell) {
-                    Some([first, second]) => {
-                        let first = first | 0xf << SHAPE_SHIFT;
-                        self.set_numbers([first, second, first, second]);
-                    }
-                    None => self.put_cells([(mask, cell)].into_iter().collect()),
-                };
+                return self.put_cell(cell);
             }
             let fits = |half: usize| {
                 let (bytes, shape) = (mask >> (4 * half) & 0xf, (numbers[2 * half] >> SHAPE_SHIFT) as u8);
@@ -704,7 +786,7 @@ impl<A: Shadowed> Locked<'_, A> {
         if let Some(cell) = record.cells.of(mask) {
             // Atomic variables, and what several threads read.
             visit(cell, mask);
-            if A::pack(cell).is_none() {
+            if A::pack(cell).is_none() && !(mask == 0xff && A::pack_shared(cell).is_some()) {
                 return;
             }
         } else {

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | write | all halves were last written in this epoch, as a whole, and not read since |
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
+//! | read of a word with one cell | the thread is among its readers in this epoch |
 //! | either, of memory whose cells do not fit | the thread is noted there as having read or written the bytes in this epoch |
 //!
 //! The first two are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them. By the third, a reader among
@@ -78,7 +79,8 @@ macro_rules! hook {
     };
 }
 
-/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not in the word. Leaves the head in `r11`.
+/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not one for each half. Leaves the head in `r11`,
+/// and its highest four bits in `rsi`.
 macro_rules! look_elsewhere {
     ($head:literal, $elsewhere:literal) => {
         concat!(
@@ -86,7 +88,7 @@ macro_rules! look_elsewhere {
             $head,
             "]\n",
             "mov rsi, r11\n",
-            "shr rsi, 61\n",
+            "shr rsi, 60\n",
             "jnz ",
             $elsewhere,
             "\n",
@@ -123,6 +125,38 @@ macro_rules! find_noted {
             $found,
             "\n",
         )
+    };
+}
+
+/// Goes to `$found` if the thread is among the readers of a word with one cell, `$at` bytes after `rcx`, and to `$other` if it
+/// is no such word. The thread's read pattern is in `rdx`.
+macro_rules! find_shared {
+    ($found:literal, $other:literal, $at:literal) => {
+        concat!(
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            "mov r11, qword ptr [rcx + ",
+            $at,
+            " + 8]\n",
+            "mov rsi, r11\n",
+            "shr rsi, 60\n",
+            "cmp esi, 1\n",
+            "jne ",
+            $other,
+            "\n",
+            find_shared!(@next $found),
+            "mov r11, qword ptr [rcx + ",
+            $at,
+            " + 16]\n",
+            find_shared!(@next $found),
+            "mov r11, qword ptr [rcx + ",
+            $at,
+            " + 24]\n",
+            find_shared!(@next $found),
+            "jmp 2f\n",
+        )
+    };
+    (@next $found:literal) => {
+        concat!("xor r11, rdx\n", "shl r11, 4\n", "shr r11, 26\n", "jz ", $found, "\n")
     };
 }
 
@@ -299,6 +333,8 @@ macro_rules! check_read_8 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
+            find_shared!("4b", "5f", "0"),
+            "5:\n",
             find_noted!("4b", "0", all_read!(), only_read!("4b")),
         )
     };
@@ -347,9 +383,13 @@ macro_rules! check_read_16 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            find_noted!("5f", "0", all_read!()),
+            find_shared!("7f", "6f", "0"),
+            "6:\n",
+            find_noted!("7f", "0", all_read!()),
             "jmp 2f\n",
-            "5:\n",
+            "7:\n",
+            find_shared!("4b", "8f", "32"),
+            "8:\n",
             find_noted!("4b", "32", all_read!()),
         )
     };
