@@ -51,7 +51,7 @@ const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
 /// In a word without: it has one cell, with a write and up to three reads, one in each number.
-const SHARED: u64 = 1 << 60;
+pub(crate) const SHARED: u64 = 1 << 60;
 /// In a word with a record: threads keep for themselves what they do here (see `quiet`).
 const QUIET: u64 = 1 << 60;
 const CELL_BITS: u64 = (1 << 60) - 1;
