@@ -339,7 +339,8 @@ impl<A: Shadowed> Driver<A> {
             return;
         }
         let Some(operation) = A::quiet(Self::state(thread), new) else { return };
-        let entries = thread.quiet.get_or_insert_with(quiet::Table::claim);
+        thread.quiet = thread.quiet.or_else(quiet::Table::claim);
+        let Some(entries) = thread.quiet else { return };
         if !locked.begin_quiet(mask, entries, operation) {
             thread.crowded = (thread.crowded + 1) % CROWDED;
         }
