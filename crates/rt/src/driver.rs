@@ -206,6 +206,11 @@ impl<A: Shadowed> Driver<A> {
         whole: bool,
     ) {
         let shadow = Word::of(word);
+        let new = thread.epoch_bits() | u64::from(at.moment.site.0);
+        // Short accesses have tried that already.
+        if A::COMPACT && !whole && shadow.shortcut::<A>(Self::state(thread), new, kind, mask) {
+            return;
+        }
         if shadow.is_refused() {
             REFUSED.fetch_add(1, Ordering::Relaxed);
             return;
@@ -334,7 +339,8 @@ impl<A: Shadowed> Driver<A> {
             return;
         }
         let Some(operation) = A::quiet(Self::state(thread), new) else { return };
-        let entries = thread.quiet.get_or_insert_with(quiet::Table::claim);
+        thread.quiet = thread.quiet.or_else(quiet::Table::claim);
+        let Some(entries) = thread.quiet else { return };
         if !locked.begin_quiet(mask, entries, operation) {
             thread.crowded = (thread.crowded + 1) % CROWDED;
         }

@@ -94,23 +94,26 @@ impl Entry {
 }
 
 impl Table {
-    /// A table for the calling thread.
-    pub(crate) fn claim() -> &'static Table {
+    /// A table for the calling thread; none if there is no memory.
+    pub(crate) fn claim() -> Option<&'static Table> {
         let free = |table: &&Table| {
             table.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
         if let Some(table) = tables().find(free) {
-            return table;
+            return Some(table);
         }
-        let entries = std::array::from_fn(|_| Entry { key: AtomicU64::new(0), operation: AtomicU64::new(0) });
-        let next = TABLES.load(Ordering::Acquire);
-        let table = Box::leak(Box::new(Table { taken: AtomicBool::new(true), next, entries }));
+        // Not made on the stack, of which the program may have little.
+        let table: *mut Table = crate::arena::map(size_of::<Table>()).cast();
+        // SAFETY: it is null or was just mapped, for this table, and is never unmapped; zeros are a table without entries.
+        let table = unsafe { table.as_mut() }?;
+        table.taken = AtomicBool::new(true);
+        table.next = TABLES.load(Ordering::Acquire);
         while let Err(other) =
             TABLES.compare_exchange(table.next.cast_mut(), table, Ordering::AcqRel, Ordering::Acquire)
         {
             table.next = other;
         }
-        table
+        Some(table)
     }
 
     /// The place for what is done to a variable.

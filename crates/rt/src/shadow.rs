@@ -13,7 +13,8 @@
 //! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
 //! table with the two numbers of each byte. In both cases the other numbers are notes: which thread has accessed, or written,
 //! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells has records only.
-//! When all of a record fits again, it is given back.
+//! When all of a record fits again, it is given back. A word whose eight bytes are always accessed together and read by several
+//! threads has its one cell in all four numbers, a write and up to three reads; a fourth bit of number 1 tells that.
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -22,186 +23,33 @@
 
 mod cells;
 mod forget;
+mod notes;
 pub(crate) mod pages;
+mod shadowed;
+mod shortcut;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use forget::forget;
+pub(crate) use notes::{NOTED_WRITES, place_of_note};
+pub(crate) use shadowed::Shadowed;
 
 use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::quiet;
 use crate::spin::pause;
-use cells::{
-    ByteTable, Cells, bytes_of_cells, bytes_of_numbers, pack_bytes, pack_cells, unpack_bytes, unpack_cells,
-};
-use keirin_core::analysis::any::Any;
-use keirin_core::analysis::empty::Empty;
-use keirin_core::analysis::fasttrack::{Compact, CompactAtomic, FastTrack};
-use keirin_core::analysis::global::Shared;
-use keirin_core::analysis::velodrome::Velodrome;
-use keirin_core::analysis::velodrome::reach::Reach;
-use keirin_core::analysis::{AtomicOperation, Online};
-use keirin_core::clock::Epoch;
-use keirin_core::event::{AccessKind, ThreadId};
+use cells::{ByteTable, Cells, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
+/// In a word without: it has one cell, with a write and up to three reads, one in each number.
+pub(crate) const SHARED: u64 = 1 << 60;
 /// In a word with a record: threads keep for themselves what they do here (see `quiet`).
 const QUIET: u64 = 1 << 60;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
-
-/// The numbers of a word that are notes if the cells are elsewhere: an epoch, and which bytes were accessed in it and, higher
-/// up, which of them were written.
-const NOTES: [usize; 3] = [0, 2, 3];
-/// Which bytes were written is told so many bits above those that were accessed.
-pub(crate) const NOTED_WRITES: u32 = 8;
-const NOTED: u64 = 0xffff;
-// A place is never taken for a note.
-const _: () = assert!(crate::places::FIRST as u64 > NOTED && NOTED >> Compact::SITE_BITS == 0);
-
-/// Which of them is the usual one of an actor.
-#[inline]
-pub(crate) fn place_of_note(actor: ThreadId) -> usize {
-    NOTES[actor.index() % NOTES.len()]
-}
-
-/// An analysis whose cells are kept in shadow memory.
-pub(crate) trait Shadowed: Online + 'static {
-    /// Cells fit into two numbers of 60 bits, mostly.
-    const COMPACT: bool = false;
-
-    /// How many threads can be told apart, if cells are compact.
-    const MOST_ACTORS: u32 = u32::MAX;
-
-    /// The last position of a thread, if cells are compact.
-    const LAST_POSITION: u64 = u64::MAX;
-
-    /// True if a thread knows all that an actor did up to a position.
-    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
-        let _ = (thread, me, actor, position);
-        false
-    }
-
-    /// What an access makes of a packed cell, if that is simple. `new` is the access as a packed cell remembers it.
-    #[inline(always)]
-    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
-        let _ = (thread, new, kind, numbers);
-        None
-    }
-
-    /// A read of a cell that does not fit, by a thread that has read it before, if what becomes of it is simple.
-    #[inline(always)]
-    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
-        let _ = (thread, new, cell);
-        false
-    }
-
-    /// An atomic operation on such a cell, likewise. If it is false the analysis must be told.
-    #[inline(always)]
-    fn atomic_again(
-        thread: &mut Self::Thread,
-        new: u64,
-        cell: &mut Self::Cell,
-        operation: AtomicOperation,
-    ) -> bool {
-        let _ = (thread, new, cell, operation);
-        false
-    }
-
-    /// A relaxed read-modify-write as a cell remembers it, if a thread may keep it for itself (see `quiet`).
-    #[inline(always)]
-    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
-        let _ = (thread, new);
-        None
-    }
-
-    /// True if threads may keep what they do to a cell for themselves, as long as it is nothing else.
-    fn is_quiet(cell: &Self::Cell) -> bool {
-        let _ = cell;
-        false
-    }
-
-    /// Remembers what [`Shadowed::quiet`] gave.
-    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
-        let _ = (cell, operation);
-    }
-
-    /// The cell as two numbers, if it fits.
-    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
-        let _ = cell;
-        None
-    }
-
-    /// The cell that [`Shadowed::pack`] made numbers of. Zeros are the default cell.
-    fn unpack(numbers: [u64; 2]) -> Self::Cell {
-        let _ = numbers;
-        Self::Cell::default()
-    }
-}
-
-impl Shadowed for Empty {}
-
-impl Shadowed for Velodrome<Reach, Shared> {}
-
-impl Shadowed for Any {}
-
-impl Shadowed for FastTrack<Compact> {
-    const COMPACT: bool = true;
-    const MOST_ACTORS: u32 = Compact::MOST_THREADS;
-    const LAST_POSITION: u64 = Compact::LAST_TIME;
-
-    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
-        thread.knows(me, Epoch::new(actor, position))
-    }
-
-    #[inline(always)]
-    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
-        let after = Self::shortcut(thread, Compact::from_bits(new), kind, numbers.map(Compact::from_bits))?;
-        Some(after.map(Compact::bits))
-    }
-
-    #[inline(always)]
-    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
-        Self::read_again(thread, Compact::from_bits(new), cell)
-    }
-
-    #[inline(always)]
-    fn atomic_again(
-        thread: &mut Self::Thread,
-        new: u64,
-        cell: &mut Self::Cell,
-        operation: AtomicOperation,
-    ) -> bool {
-        Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
-    }
-
-    #[inline(always)]
-    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
-        Self::quiet(thread, Compact::from_bits(new)).map(CompactAtomic::bits)
-    }
-
-    fn is_quiet(cell: &Self::Cell) -> bool {
-        Self::is_quiet(cell)
-    }
-
-    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
-        Self::remember_quiet(cell, CompactAtomic::from_bits(operation));
-    }
-
-    #[inline]
-    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
-        cell.plain()
-    }
-
-    #[inline]
-    fn unpack(numbers: [u64; 2]) -> Self::Cell {
-        Self::Cell::from_plain(numbers)
-    }
-}
 
 /// The shadow of eight bytes.
 #[repr(C, align(32))]
@@ -235,9 +83,7 @@ impl Word {
     #[inline]
     pub(crate) fn lock<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
         let mut locked = self.lock_quietly()?;
-        if A::COMPACT && locked.head & (RECORD | QUIET) == RECORD | QUIET {
-            locked.end_quiet();
-        }
+        locked.end_quiet();
         Some(locked)
     }
 
@@ -261,155 +107,6 @@ impl Word {
             pause(tries);
             tries = tries.wrapping_add(1);
         }
-    }
-}
-
-impl Word {
-    /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
-    #[inline(always)]
-    pub(crate) fn shortcut<A: Shadowed>(
-        &self,
-        thread: &A::Thread,
-        new: u64,
-        kind: AccessKind,
-        mask: u8,
-    ) -> bool {
-        let head = self.0[1].load(Ordering::Relaxed);
-        if head & (LOCKED | RECORD | BYTES) != 0 {
-            return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
-        }
-        // Asked before anything is written: a page that is written to is there.
-        if (head == 0 && self.is_refused())
-            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
-            return false;
-        }
-        let low = self.0[0].load(Ordering::Relaxed);
-        let high = self.0[2].load(Ordering::Relaxed);
-        let high_second = self.0[3].load(Ordering::Relaxed);
-        let alike = mask == 0xff && low == high && head == high_second;
-        let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
-        let second =
-            if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
-        if !(first.0 && second.0) {
-            let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
-            return locked.shortcut_by_bytes(thread, new, kind, mask);
-        }
-        self.0[0].store(first.1, Ordering::Relaxed);
-        self.0[2].store(second.1, Ordering::Relaxed);
-        self.0[3].store(second.2, Ordering::Relaxed);
-        self.0[1].store(first.2, Ordering::Release);
-        true
-    }
-}
-
-impl Word {
-    /// The same for a word whose cells are elsewhere.
-    fn shortcut_elsewhere<A: Shadowed>(
-        &self,
-        thread: &A::Thread,
-        new: u64,
-        kind: AccessKind,
-        mask: u8,
-    ) -> bool {
-        let Some(mut locked) = self.lock::<A>() else { return false };
-        if !locked.has_record() {
-            return locked.shortcut_by_bytes(thread, new, kind, mask);
-        }
-        let again = kind == AccessKind::Read
-            && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
-        if again {
-            locked.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
-        }
-        again
-    }
-}
-
-impl<A: Shadowed> Locked<'_, A> {
-    /// The same, byte by byte, for a word without a record.
-    fn shortcut_by_bytes(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
-        if self.has_record() {
-            return false;
-        }
-        if self.head & BYTES == 0 {
-            // What becomes of the bytes may be that they are alike again; else there is a table from now on.
-            let mut table = bytes_of_numbers(self.numbers());
-            if !shortcut_table::<A>(&mut table, thread, new, kind, mask) {
-                return false;
-            }
-            match pack_bytes(&table) {
-                Some(numbers) => self.set_numbers(numbers),
-                None => self.put_bytes(table),
-            }
-        } else if let Some(table) = self.bytes() {
-            if mask.is_power_of_two() {
-                if !shortcut_table::<A>(table, thread, new, kind, mask) {
-                    return false;
-                }
-            } else {
-                let mut changed = *table;
-                if !shortcut_table::<A>(&mut changed, thread, new, kind, mask) {
-                    return false;
-                }
-                *table = changed;
-            }
-            // A loop over bytes makes them alike again, at the last byte of a half.
-            if mask & 0x88 != 0
-                && let Some(numbers) = pack_bytes(table)
-            {
-                self.drop_bytes();
-                self.set_numbers(numbers);
-            }
-        }
-        self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
-        true
-    }
-}
-
-/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already.
-#[inline]
-fn shortcut_table<A: Shadowed>(
-    table: &mut ByteTable,
-    thread: &A::Thread,
-    new: u64,
-    kind: AccessKind,
-    mask: u8,
-) -> bool {
-    let mut remaining = mask;
-    while remaining != 0 {
-        let byte = &mut table[remaining.trailing_zeros() as usize];
-        match A::shortcut(thread, new, kind, *byte) {
-            Some(after) => *byte = after,
-            None => return false,
-        }
-        remaining &= remaining - 1;
-    }
-    true
-}
-
-/// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
-#[inline(always)]
-fn half_shortcut<A: Shadowed>(
-    thread: &A::Thread,
-    new: u64,
-    kind: AccessKind,
-    bytes: u8,
-    first: u64,
-    second: u64,
-) -> (bool, u64, u64) {
-    if bytes == 0 {
-        return (true, first, second);
-    }
-    let shape = (first >> SHAPE_SHIFT) as u8;
-    if shape != bytes && shape != 0 {
-        // Other bytes with the same history share a cell: a loop over bytes leaves one.
-        let after = A::shortcut(thread, new, kind, [0, 0]);
-        let alike = shape & bytes == 0 && after == Some([first & CELL_BITS, second]);
-        return (alike, first | u64::from(bytes) << SHAPE_SHIFT, second);
-    }
-    match A::shortcut(thread, new, kind, [first & CELL_BITS, second]) {
-        Some([first, second]) => (true, first | u64::from(bytes) << SHAPE_SHIFT, second),
-        None => (false, 0, 0),
     }
 }
 
@@ -476,6 +173,30 @@ impl<A: Shadowed> Locked<'_, A> {
         Some(unsafe { Box::from_raw(record) })
     }
 
+    /// The four numbers of the one cell, if it is in the word.
+    #[inline]
+    fn shared(&self) -> Option<[u64; 4]> {
+        let is_shared = A::COMPACT && self.head & (RECORD | BYTES | SHARED) == SHARED;
+        is_shared.then(|| self.numbers().map(|number| number & CELL_BITS))
+    }
+
+    #[inline]
+    fn set_shared(&mut self, [write, read, first, second]: [u64; 4]) {
+        self.set_numbers([write | 0xf << SHAPE_SHIFT, read | SHARED, first, second]);
+    }
+
+    /// Puts a cell of all eight bytes where it fits.
+    fn put_cell(&mut self, cell: A::Cell) {
+        if let Some([first, second]) = A::pack(&cell) {
+            let first = first | 0xf << SHAPE_SHIFT;
+            self.set_numbers([first, second, first, second]);
+        } else if let Some(numbers) = A::pack_shared(&cell) {
+            self.set_shared(numbers);
+        } else {
+            self.put_cells([(0xff, cell)].into_iter().collect());
+        }
+    }
+
     /// The table of bytes, if there is one.
     #[inline]
     fn bytes(&mut self) -> Option<&mut ByteTable> {
@@ -506,6 +227,9 @@ impl<A: Shadowed> Locked<'_, A> {
 
     /// The cells of a word without a record.
     fn cells(&mut self) -> Cells<A::Cell> {
+        if let Some(numbers) = self.shared() {
+            return [(0xff, A::unpack_shared(numbers))].into_iter().collect();
+        }
         match self.bytes() {
             Some(table) => unpack_bytes::<A>(table),
             None => unpack_cells::<A>(self.numbers()),
@@ -521,8 +245,15 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// Puts what threads have kept for themselves where it belongs.
-    #[cold]
+    #[inline]
     pub(crate) fn end_quiet(&mut self) {
+        if A::COMPACT && self.head & (RECORD | QUIET) == RECORD | QUIET {
+            self.take_entries();
+        }
+    }
+
+    #[cold]
+    fn take_entries(&mut self) {
         self.head &= !QUIET;
         let word = self.word;
         let Some(record) = self.record() else { return };
@@ -554,67 +285,20 @@ impl<A: Shadowed> Locked<'_, A> {
         unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) }
     }
 
-    /// Notes in a word whose cells are elsewhere that bytes were accessed in an epoch, so that the hooks need not tell it when
-    /// that is done again. What others have noted about these bytes is void if either side has written them. Who finds no room
-    /// takes that of another.
-    #[inline]
-    pub(crate) fn note(&mut self, epoch: u64, kind: AccessKind, mask: u8) {
-        if !A::COMPACT || self.head & (RECORD | BYTES) == 0 {
-            return;
-        }
-        let mask = u64::from(mask);
-        let (mine, void) = match kind {
-            AccessKind::Read => (mask, mask << NOTED_WRITES),
-            AccessKind::Write => (mask | mask << NOTED_WRITES, mask | mask << NOTED_WRITES),
-        };
-        let actor = |number: u64| number >> (Compact::SITE_BITS + Compact::TIME_BITS);
-        let usual = place_of_note(ThreadId(actor(epoch) as u32));
-        let (mut free, mut own) = (None, None);
-        for place in NOTES {
-            let number = self.word.0[place].load(Ordering::Relaxed);
-            if number == 0 {
-                if free.is_none() || place == usual {
-                    free = Some(place);
-                }
-            } else if actor(number) == actor(epoch) {
-                own = Some(place);
-            } else {
-                self.void_note(place, void);
-            }
-        }
-        let place = own.or(free).unwrap_or(usual);
-        let number = self.word.0[place].load(Ordering::Relaxed);
-        let same = own.is_some() && number >> Compact::SITE_BITS == epoch >> Compact::SITE_BITS;
-        let before = if same { number & NOTED } else { 0 };
-        self.word.0[place].store(epoch | before | mine, Ordering::Relaxed);
-    }
-
-    /// Something else has happened to these bytes: who accesses them must tell.
-    #[inline]
-    pub(crate) fn forget_notes(&mut self, mask: u8) {
-        if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
-            let void = u64::from(mask) | u64::from(mask) << NOTED_WRITES;
-            NOTES.into_iter().for_each(|place| self.void_note(place, void));
-        }
-    }
-
-    /// Takes bits away from a note, and the note if none is left.
-    #[inline]
-    fn void_note(&self, place: usize, void: u64) {
-        let number = self.word.0[place].load(Ordering::Relaxed);
-        if number & void != 0 {
-            let left = number & !void;
-            self.word.0[place].store(if left & NOTED == 0 { 0 } else { left }, Ordering::Relaxed);
-        }
-    }
-
     /// Gives the record back if all of it fits into the word.
     fn settle(&mut self) {
         if !A::COMPACT {
             return;
         }
         let Some(record) = self.record() else { return };
-        if !record.objects.is_empty() || record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
+        if !record.objects.is_empty() {
+            return;
+        }
+        if let Some(numbers) = record.cells.only().and_then(A::pack_shared) {
+            drop(self.take_record());
+            return self.set_shared(numbers);
+        }
+        if record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
             return;
         }
         if let Some(numbers) = pack_cells::<A>(&record.cells) {
@@ -629,7 +313,14 @@ impl<A: Shadowed> Locked<'_, A> {
     /// Shows each cell of some bytes of the word.
     #[inline(always)]
     pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut A::Cell, u8)) {
-        if A::COMPACT && self.head & (RECORD | BYTES) == 0 {
+        if mask == 0xff
+            && let Some(numbers) = self.shared()
+        {
+            let mut cell = A::unpack_shared(numbers);
+            visit(&mut cell, mask);
+            return self.put_cell(cell);
+        }
+        if A::COMPACT && self.head & (RECORD | BYTES | SHARED) == 0 {
             let numbers = self.numbers();
             let [low, low_second, high, high_second] = numbers;
             let shape = low >> SHAPE_SHIFT;
@@ -637,13 +328,7 @@ impl<A: Shadowed> Locked<'_, A> {
                 // Nearly always all eight bytes are alike, and were accessed together.
                 let mut cell = A::unpack([low & CELL_BITS, low_second]);
                 visit(&mut cell, mask);
-                return match A::pack(&cell) {
-                    Some([first, second]) => {
-                        let first = first | 0xf << SHAPE_SHIFT;
-                        self.set_numbers([first, second, first, second]);
-                    }
-                    None => self.put_cells([(mask, cell)].into_iter().collect()),
-                };
+                return self.put_cell(cell);
             }
             let fits = |half: usize| {
                 let (bytes, shape) = (mask >> (4 * half) & 0xf, (numbers[2 * half] >> SHAPE_SHIFT) as u8);
@@ -704,7 +389,7 @@ impl<A: Shadowed> Locked<'_, A> {
         if let Some(cell) = record.cells.of(mask) {
             // Atomic variables, and what several threads read.
             visit(cell, mask);
-            if A::pack(cell).is_none() {
+            if A::pack(cell).is_none() && !(mask == 0xff && A::pack_shared(cell).is_some()) {
                 return;
             }
         } else {

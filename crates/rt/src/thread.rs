@@ -134,7 +134,7 @@ impl Thread {
     /// A function was entered. Gives how many atomic regions were left on the way without notice.
     #[inline]
     pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
-        let left = self.drop_stale(stack_pointer);
+        let left = self.drop_below(stack_pointer + 1);
         let hash = self.stack_hash();
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
             let hash = (hash ^ call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
@@ -147,11 +147,18 @@ impl Thread {
         left
     }
 
-    /// A function is about to return. Gives how many atomic regions end with it.
+    /// A function is about to return, with the stack pointer that it has there. `pc` is the return address of the hook. Gives
+    /// how many atomic regions end with it.
     #[inline]
-    pub(crate) fn leave_function(&mut self, stack_pointer: usize) -> u32 {
+    pub(crate) fn leave_function(&mut self, stack_pointer: usize, pc: usize) -> u32 {
         let depth = self.depth;
-        let left = self.drop_stale(stack_pointer);
+        let left = self.drop_below(stack_pointer);
+        // A compiler may jump to the hook as the last thing, from where the function was entered: then the pointer is the
+        // caller's, and the hook returns to the caller.
+        if self.depth < depth && self.frame(self.depth).call == pc {
+            return left;
+        }
+        let left = left + self.drop_below(stack_pointer + 1);
         if self.depth == depth && depth > 0 {
             // The frame has grown since the function was entered.
             self.depth -= 1;
@@ -160,10 +167,11 @@ impl Thread {
         left
     }
 
+    /// Drops the frames whose stack pointer lies below one.
     #[inline]
-    fn drop_stale(&mut self, stack_pointer: usize) -> u32 {
+    fn drop_below(&mut self, stack_pointer: usize) -> u32 {
         let mut regions = 0;
-        while self.depth > 0 && self.frame(self.depth - 1).stack_pointer <= stack_pointer {
+        while self.depth > 0 && self.frame(self.depth - 1).stack_pointer < stack_pointer {
             self.depth -= 1;
             regions += u32::from(self.frame_is_region(self.depth));
         }

@@ -25,6 +25,8 @@ const THREAD: usize = 0;
 pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
+/// The same for the head of a word with one cell, which it read.
+pub(crate) const READ_AMONG_OTHERS: usize = 32;
 /// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
 pub(crate) const NOTE: usize = 24;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
@@ -103,6 +105,7 @@ pub(crate) fn set_tbb(local: *mut ()) {
 pub(crate) fn set_epoch(wrote: u64, read: u64) {
     set::<WROTE>(wrote as usize);
     set::<READ>(read as usize);
+    set::<READ_AMONG_OTHERS>((read | crate::shadow::SHARED) as usize);
 }
 
 /// Tells the hooks where this thread is noted as a reader.

@@ -628,7 +628,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
     // SAFETY: as in `function_entered`.
     let (depth, regions) = unsafe {
         let depth = (*thread).depth();
-        (depth, (*thread).leave_function(stack_pointer))
+        (depth, (*thread).leave_function(stack_pointer, pc))
     };
     if FUNCTIONS.load(Ordering::Relaxed) {
         // SAFETY: as above.

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | write | all halves were last written in this epoch, as a whole, and not read since |
 //! | read | all halves were last written in this epoch, as a whole; or last read in it |
+//! | read of a word with one cell | the thread is among its readers in this epoch |
 //! | either, of memory whose cells do not fit | the thread is noted there as having read or written the bytes in this epoch |
 //!
 //! The first two are the conditions of `Analysis::nothing_to_do` of FastTrack, or imply them. By the third, a reader among
@@ -20,7 +21,7 @@
 
 use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
 use crate::shadow::NOTED_WRITES;
-use crate::tls::{NOTE, READ, WROTE};
+use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
@@ -78,19 +79,11 @@ macro_rules! hook {
     };
 }
 
-/// Goes to `$elsewhere` if the cells of the word whose head is at `$head` are not in the word. Leaves the head in `r11`.
-macro_rules! look_elsewhere {
-    ($head:literal, $elsewhere:literal) => {
-        concat!(
-            "mov r11, qword ptr [rcx + ",
-            $head,
-            "]\n",
-            "mov rsi, r11\n",
-            "shr rsi, 61\n",
-            "jnz ",
-            $elsewhere,
-            "\n",
-        )
+/// Puts the head of a word, which is at `$head`, into `r11`, and its highest four bits into `rsi`: zero, if the cells are one
+/// for each half.
+macro_rules! look_at_head {
+    ($head:literal) => {
+        concat!("mov r11, qword ptr [rcx + ", $head, "]\n", "mov rsi, r11\n", "shr rsi, 60\n")
     };
 }
 
@@ -120,6 +113,42 @@ macro_rules! find_noted {
             "and r9, r11\n",
             "cmp r9, rsi\n",
             "je ",
+            $found,
+            "\n",
+        )
+    };
+}
+
+/// Goes to `$found` if the thread is among the readers of a word with one cell, `$at` bytes after `rcx`, and to `$other` if it
+/// is no such word. The head is in `r11`, and its highest four bits in `rsi`.
+macro_rules! find_shared {
+    ($found:literal, $other:literal, $at:literal) => {
+        concat!(
+            "cmp esi, 1\n",
+            "jne ",
+            $other,
+            "\n",
+            "xor r11, qword ptr fs:[rax + {read_among}]\n",
+            "shr r11, 22\n",
+            "jz ",
+            $found,
+            "\n",
+            "mov rdx, qword ptr fs:[rax + {read}]\n",
+            find_shared!(@further $found, $at, "16"),
+            find_shared!(@further $found, $at, "24"),
+            "jmp 2f\n",
+        )
+    };
+    (@further $found:literal, $at:literal, $number:literal) => {
+        concat!(
+            "mov r11, qword ptr [rcx + ",
+            $at,
+            " + ",
+            $number,
+            "]\n",
+            "xor r11, rdx\n",
+            "shr r11, 22\n",
+            "jz ",
             $found,
             "\n",
         )
@@ -269,12 +298,13 @@ macro_rules! check_read {
     };
 }
 
-/// A read of two half words.
+/// A read of two half words. `$within_a_word` goes to `2:` if they are of two words.
 macro_rules! check_read_8 {
-    () => {
+    ($unaligned:literal, $within_a_word:literal) => {
         concat!(
-            prepare!("3"),
-            look_elsewhere!("8", "3f"),
+            prepare!($unaligned),
+            look_at_head!("8"),
+            "jnz 3f\n",
             "mov r9, qword ptr [rcx]\n",
             "mov r10, qword ptr [rcx + 16]\n",
             "mov rsi, r9\n",
@@ -297,8 +327,9 @@ macro_rules! check_read_8 {
             "4:\n",
             "ret\n",
             "3:\n",
-            "test dil, 4\n",
-            "jnz 2f\n",
+            $within_a_word,
+            find_shared!("4b", "5f", "0"),
+            "5:\n",
             find_noted!("4b", "0", all_read!(), only_read!("4b")),
         )
     };
@@ -347,9 +378,15 @@ macro_rules! check_read_16 {
             "3:\n",
             "test dil, 4\n",
             "jnz 2f\n",
-            find_noted!("5f", "0", all_read!()),
+            look_at_head!("8"),
+            find_shared!("7f", "6f", "0"),
+            "6:\n",
+            find_noted!("7f", "0", all_read!()),
             "jmp 2f\n",
-            "5:\n",
+            "7:\n",
+            look_at_head!("40"),
+            find_shared!("4b", "8f", "32"),
+            "8:\n",
             find_noted!("4b", "32", all_read!()),
         )
     };
@@ -398,8 +435,18 @@ hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned
     read_2, { read = READ, note = NOTE }, check_read!("1", "3"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
     read_4, { read = READ, note = NOTE }, check_read!("3", "15"));
-hook!(__tsan_read8 __tsan_volatile_read8 __tsan_unaligned_read8 __tsan_unaligned_volatile_read8 __tsan_vptr_read,
-    read_8, { read = READ, note = NOTE }, check_read_8!());
+hook!(
+    __tsan_read8 __tsan_volatile_read8 __tsan_vptr_read,
+    read_8,
+    { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
+    check_read_8!("7", "")
+);
+hook!(
+    __tsan_unaligned_read8 __tsan_unaligned_volatile_read8,
+    read_8,
+    { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
+    check_read_8!("3", "test dil, 4\njnz 2f\n")
+);
 hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
     write_2, { read = READ, note = NOTE }, check_write!("1", "768"));
@@ -414,7 +461,7 @@ hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = RE
 hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
-    read_16, { read = READ, note = NOTE }, check_read_16!());
+    read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!());
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
     write_16, { read = READ, note = NOTE }, check_write_16!());
 hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!());

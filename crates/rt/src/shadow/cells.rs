@@ -115,6 +115,11 @@ impl<C: Default> Cells<C> {
         self.others.iter_mut().find(|(bytes, _)| *bytes == mask).map(|(_, cell)| cell)
     }
 
+    /// The cell of all eight bytes, if there is no other.
+    pub(super) fn only(&self) -> Option<&C> {
+        (self.first.0 == 0xff).then_some(&self.first.1)
+    }
+
     /// Forgets some bytes.
     pub(super) fn forget(&mut self, mask: u8) {
         self.iter_mut().for_each(|cell| cell.0 &= !mask);

@@ -202,6 +202,30 @@ impl FastTrack<Compact> {
         }
     }
 
+    /// The same for a read of a cell that [`Cell::shared`] stands for, if the thread is among its readers.
+    #[inline(always)]
+    pub fn read_shared(thread: &Thread, new: Compact, cell: [Compact; 4]) -> Option<[Compact; 4]> {
+        let [write, read, first, second] = cell;
+        let known = |earlier| thread.knows_compact(new, earlier);
+        if write.is_at_once_with(new) | read.is_at_once_with(new) {
+            return Some(cell);
+        }
+        if !known(write) {
+            return None;
+        }
+        // Of the reads in one epoch the first is kept.
+        let again = |earlier: Compact| if earlier.is_at_once_with(new) { earlier } else { new };
+        if known(read) {
+            Some([write, new, first, second])
+        } else if first.is_of_same_thread(new) {
+            Some([write, read, again(first), second])
+        } else if second.bits() != 0 && second.is_of_same_thread(new) {
+            Some([write, read, first, again(second)])
+        } else {
+            None
+        }
+    }
+
     /// The same for a read of a cell that holds more, if no race comes of it. False: nothing was done.
     #[inline]
     pub fn read_again(thread: &Thread, new: Compact, cell: &mut Cell<Compact>) -> bool {

@@ -313,6 +313,30 @@ impl Cell<Compact> {
     }
 }
 
+impl Cell<Compact> {
+    /// The last write, the last read and one or two further ones, as [`Compact::bits`] has them, if they are all that the cell
+    /// knows.
+    #[inline]
+    pub fn shared(&self) -> Option<[u64; 4]> {
+        let Some(PerThread::Few(count @ 1..=2, reads)) = self.reads.as_deref() else { return None };
+        if self.atomics.is_some() {
+            return None;
+        }
+        let second = if *count == 2 { reads[1].bits() } else { 0 };
+        Some([self.write.bits(), self.read.bits(), reads[0].bits(), second])
+    }
+
+    /// The cell of four words that [`Cell::shared`] gave.
+    pub fn from_shared([write, read, first, second]: [u64; 4]) -> Self {
+        let mut reads = <Compact as Dated>::Few::default();
+        (reads[0], reads[1]) = (Compact::from_bits(first), Compact::from_bits(second));
+        let count = if second == 0 { 1 } else { 2 };
+        let mut cell = Self::from_plain([write, read]);
+        cell.reads = Some(Box::new(PerThread::Few(count, reads)));
+        cell
+    }
+}
+
 /// What is kept for a piece of memory that is used by atomic operations.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[repr(C, align(64))] // with compact operations, one that writes needs the first two lines of the cache

@@ -1,0 +1,178 @@
+//! What an analysis must offer so that its cells can be kept in shadow memory.
+
+use keirin_core::analysis::any::Any;
+use keirin_core::analysis::empty::Empty;
+use keirin_core::analysis::fasttrack::{Compact, CompactAtomic, FastTrack};
+use keirin_core::analysis::global::Shared;
+use keirin_core::analysis::velodrome::Velodrome;
+use keirin_core::analysis::velodrome::reach::Reach;
+use keirin_core::analysis::{AtomicOperation, Online};
+use keirin_core::clock::Epoch;
+use keirin_core::event::{AccessKind, ThreadId};
+
+/// An analysis whose cells are kept in shadow memory.
+pub(crate) trait Shadowed: Online + 'static {
+    /// Cells fit into two numbers of 60 bits, mostly.
+    const COMPACT: bool = false;
+
+    /// How many threads can be told apart, if cells are compact.
+    const MOST_ACTORS: u32 = u32::MAX;
+
+    /// The last position of a thread, if cells are compact.
+    const LAST_POSITION: u64 = u64::MAX;
+
+    /// True if a thread knows all that an actor did up to a position.
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        let _ = (thread, me, actor, position);
+        false
+    }
+
+    /// What an access makes of a packed cell, if that is simple. `new` is the access as a packed cell remembers it.
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let _ = (thread, new, kind, numbers);
+        None
+    }
+
+    /// The cell as four numbers, if it fits into that and not into two.
+    fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
+        let _ = cell;
+        None
+    }
+
+    /// The cell that [`Shadowed::pack_shared`] made numbers of.
+    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
+        let _ = numbers;
+        Self::Cell::default()
+    }
+
+    /// What a read makes of the four numbers of a cell, if that is simple.
+    #[inline(always)]
+    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
+        let _ = (thread, new, numbers);
+        None
+    }
+
+    /// A read of a cell that does not fit, by a thread that has read it before, if what becomes of it is simple.
+    #[inline(always)]
+    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
+        let _ = (thread, new, cell);
+        false
+    }
+
+    /// An atomic operation on such a cell, likewise. If it is false the analysis must be told.
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Self::Thread,
+        new: u64,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) -> bool {
+        let _ = (thread, new, cell, operation);
+        false
+    }
+
+    /// A relaxed read-modify-write as a cell remembers it, if a thread may keep it for itself (see `quiet`).
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
+        let _ = (thread, new);
+        None
+    }
+
+    /// True if threads may keep what they do to a cell for themselves, as long as it is nothing else.
+    fn is_quiet(cell: &Self::Cell) -> bool {
+        let _ = cell;
+        false
+    }
+
+    /// Remembers what [`Shadowed::quiet`] gave.
+    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
+        let _ = (cell, operation);
+    }
+
+    /// The cell as two numbers, if it fits.
+    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
+        let _ = cell;
+        None
+    }
+
+    /// The cell that [`Shadowed::pack`] made numbers of. Zeros are the default cell.
+    fn unpack(numbers: [u64; 2]) -> Self::Cell {
+        let _ = numbers;
+        Self::Cell::default()
+    }
+}
+
+impl Shadowed for Empty {}
+
+impl Shadowed for Velodrome<Reach, Shared> {}
+
+impl Shadowed for Any {}
+
+impl Shadowed for FastTrack<Compact> {
+    const COMPACT: bool = true;
+    const MOST_ACTORS: u32 = Compact::MOST_THREADS;
+    const LAST_POSITION: u64 = Compact::LAST_TIME;
+
+    fn knows(thread: &Self::Thread, me: ThreadId, actor: ThreadId, position: u64) -> bool {
+        thread.knows(me, Epoch::new(actor, position))
+    }
+
+    #[inline(always)]
+    fn shortcut(thread: &Self::Thread, new: u64, kind: AccessKind, numbers: [u64; 2]) -> Option<[u64; 2]> {
+        let after = Self::shortcut(thread, Compact::from_bits(new), kind, numbers.map(Compact::from_bits))?;
+        Some(after.map(Compact::bits))
+    }
+
+    fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
+        cell.shared()
+    }
+
+    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
+        Self::Cell::from_shared(numbers)
+    }
+
+    #[inline(always)]
+    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
+        let after = Self::read_shared(thread, Compact::from_bits(new), numbers.map(Compact::from_bits))?;
+        Some(after.map(Compact::bits))
+    }
+
+    #[inline(always)]
+    fn read_again(thread: &Self::Thread, new: u64, cell: &mut Self::Cell) -> bool {
+        Self::read_again(thread, Compact::from_bits(new), cell)
+    }
+
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Self::Thread,
+        new: u64,
+        cell: &mut Self::Cell,
+        operation: AtomicOperation,
+    ) -> bool {
+        Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
+    }
+
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
+        Self::quiet(thread, Compact::from_bits(new)).map(CompactAtomic::bits)
+    }
+
+    fn is_quiet(cell: &Self::Cell) -> bool {
+        Self::is_quiet(cell)
+    }
+
+    fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
+        Self::remember_quiet(cell, CompactAtomic::from_bits(operation));
+    }
+
+    #[inline]
+    fn pack(cell: &Self::Cell) -> Option<[u64; 2]> {
+        cell.plain()
+    }
+
+    #[inline]
+    fn unpack(numbers: [u64; 2]) -> Self::Cell {
+        Self::Cell::from_plain(numbers)
+    }
+}

@@ -1,0 +1,160 @@
+//! The commonest accesses, without a cell and without asking the analysis in full.
+
+use super::cells::{ByteTable, bytes_of_numbers, pack_bytes};
+use super::{BYTES, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, Shadowed, Word};
+use keirin_core::analysis::fasttrack::Compact;
+use keirin_core::event::AccessKind;
+use std::sync::atomic::Ordering;
+
+impl Word {
+    /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
+    #[inline(always)]
+    pub(crate) fn shortcut<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let head = self.0[1].load(Ordering::Relaxed);
+        if head & (LOCKED | RECORD | BYTES | SHARED) != 0 {
+            return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
+        }
+        // Asked before anything is written: a page that is written to is there.
+        if (head == 0 && self.is_refused())
+            || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            return false;
+        }
+        let low = self.0[0].load(Ordering::Relaxed);
+        let high = self.0[2].load(Ordering::Relaxed);
+        let high_second = self.0[3].load(Ordering::Relaxed);
+        let alike = mask == 0xff && low == high && head == high_second;
+        let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
+        let second =
+            if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
+        if !(first.0 && second.0) {
+            let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
+        }
+        self.0[0].store(first.1, Ordering::Relaxed);
+        self.0[2].store(second.1, Ordering::Relaxed);
+        self.0[3].store(second.2, Ordering::Relaxed);
+        self.0[1].store(first.2, Ordering::Release);
+        true
+    }
+
+    /// The same for a word whose cells are elsewhere.
+    fn shortcut_elsewhere<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+    ) -> bool {
+        let Some(mut locked) = self.lock::<A>() else { return false };
+        if !locked.has_record() {
+            return match locked.shared() {
+                Some(numbers) if mask == 0xff && kind == AccessKind::Read => {
+                    A::read_shared(thread, new, numbers).map(|after| locked.set_shared(after)).is_some()
+                }
+                Some(_) => false,
+                None => locked.shortcut_by_bytes(thread, new, kind, mask),
+            };
+        }
+        let again = kind == AccessKind::Read
+            && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
+        if again {
+            locked.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
+        }
+        again
+    }
+}
+
+impl<A: Shadowed> Locked<'_, A> {
+    /// The same, byte by byte, for a word without a record.
+    fn shortcut_by_bytes(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
+        if self.has_record() {
+            return false;
+        }
+        if self.head & BYTES == 0 {
+            // What becomes of the bytes may be that they are alike again; else there is a table from now on.
+            let mut table = bytes_of_numbers(self.numbers());
+            if !shortcut_table::<A>(&mut table, thread, new, kind, mask) {
+                return false;
+            }
+            match pack_bytes(&table) {
+                Some(numbers) => self.set_numbers(numbers),
+                None => self.put_bytes(table),
+            }
+        } else if let Some(table) = self.bytes() {
+            if mask.is_power_of_two() {
+                if !shortcut_table::<A>(table, thread, new, kind, mask) {
+                    return false;
+                }
+            } else {
+                let mut changed = *table;
+                if !shortcut_table::<A>(&mut changed, thread, new, kind, mask) {
+                    return false;
+                }
+                *table = changed;
+            }
+            // A loop over bytes makes them alike again, at the last byte of a half.
+            if mask & 0x88 != 0
+                && let Some(numbers) = pack_bytes(table)
+            {
+                self.drop_bytes();
+                self.set_numbers(numbers);
+            }
+        }
+        self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
+        true
+    }
+}
+
+/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already.
+#[inline]
+fn shortcut_table<A: Shadowed>(
+    table: &mut ByteTable,
+    thread: &A::Thread,
+    new: u64,
+    kind: AccessKind,
+    mask: u8,
+) -> bool {
+    let mut remaining = mask;
+    while remaining != 0 {
+        let byte = &mut table[remaining.trailing_zeros() as usize];
+        match A::shortcut(thread, new, kind, *byte) {
+            Some(after) => *byte = after,
+            None => return false,
+        }
+        remaining &= remaining - 1;
+    }
+    true
+}
+
+/// What an access of some bytes of a half makes of its two numbers. False: it is not simple.
+#[inline(always)]
+fn half_shortcut<A: Shadowed>(
+    thread: &A::Thread,
+    new: u64,
+    kind: AccessKind,
+    bytes: u8,
+    first: u64,
+    second: u64,
+) -> (bool, u64, u64) {
+    if bytes == 0 {
+        return (true, first, second);
+    }
+    let shape = (first >> SHAPE_SHIFT) as u8;
+    if shape != bytes && shape != 0 {
+        // Other bytes with the same history share a cell: a loop over bytes leaves one.
+        let after = A::shortcut(thread, new, kind, [0, 0]);
+        let alike = shape & bytes == 0 && after == Some([first & CELL_BITS, second]);
+        return (alike, first | u64::from(bytes) << SHAPE_SHIFT, second);
+    }
+    match A::shortcut(thread, new, kind, [first & CELL_BITS, second]) {
+        Some([first, second]) => (true, first | u64::from(bytes) << SHAPE_SHIFT, second),
+        None => (false, 0, 0),
+    }
+}
