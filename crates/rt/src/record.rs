@@ -8,7 +8,7 @@ use crate::files::KeptFile;
 use crate::layout;
 use crate::spin::Spin;
 use crate::telling::{self, Names};
-use crate::thread::Thread;
+use crate::thread::{Entry, Thread};
 use keirin_core::event::{FunctionId, Op, SiteId, ThreadId};
 use keirin_core::trace::native::{SharedWriter, ThreadWriter};
 use rustc_hash::FxHashMap;
@@ -28,6 +28,8 @@ pub(crate) struct Recorder {
     /// There are names that were not written yet.
     new_names: AtomicBool,
     failed: AtomicBool,
+    /// Held while a thread gives up what it records with, and while that of all threads is written.
+    leaving: Spin<()>,
     /// Events that were written.
     events: AtomicU64,
 }
@@ -72,6 +74,7 @@ impl Recorder {
             names: Spin::new(RecordedNames::default()),
             new_names: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            leaving: Spin::new(()),
             events: AtomicU64::new(0),
         })
     }
@@ -207,8 +210,33 @@ impl Recorder {
         id
     }
 
-    /// A thread has ended.
-    pub(crate) fn end_thread(&self, recorder: &ThreadRecorder) {
+    /// A thread ends. The run may end at the same time: then one of the two writes what the thread has recorded.
+    pub(crate) fn end_thread(&self, thread: &mut Thread) {
+        // In a child process nobody may be there to give the lock back.
+        let _leaving = (!self.failed.load(Ordering::Relaxed)).then(|| self.leaving.lock());
+        if let Some(recorder) = &thread.writer {
+            self.write(recorder);
+        }
+        thread.writer = None;
+    }
+
+    /// Writes what all threads have recorded that have not ended.
+    pub(crate) fn write_all(&self, threads: impl FnOnce() -> Vec<Entry>) {
+        if self.failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let _leaving = self.leaving.lock();
+        for entry in threads() {
+            // SAFETY: a thread that has not ended is not given back; what it records with is behind a lock, and stays as
+            // long as nobody may leave. (That it gives up recording just now is possible only if writing has failed.)
+            let recorder = unsafe { entry.thread.as_ref() }.and_then(|thread| thread.writer.as_ref());
+            if let Some(recorder) = recorder {
+                self.write(recorder);
+            }
+        }
+    }
+
+    fn write(&self, recorder: &ThreadRecorder) {
         if self.failed.load(Ordering::Relaxed) {
             return;
         }

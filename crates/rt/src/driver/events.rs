@@ -279,8 +279,8 @@ impl<A: Shadowed> Watcher for Driver<A> {
     fn ended(&self, thread: &mut Thread) {
         let _order = self.in_order();
         self.record(thread, Op::ThreadEnd, 0);
-        if let (Some(recorder), Some(writer)) = (&self.recorder, thread.writer.take()) {
-            recorder.end_thread(&writer);
+        if let Some(recorder) = &self.recorder {
+            recorder.end_thread(thread);
         }
         telling::final_counts(thread);
         tls::set_epoch(0, 0);
@@ -432,14 +432,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
 
     fn flush(&self) {
         if let Some(recorder) = &self.recorder {
-            for entry in live_threads() {
-                // SAFETY: a thread that has not ended is not given back; what it records with is behind a lock. (That it
-                // gives up recording just now is possible only if writing has failed.)
-                let writer = unsafe { entry.thread.as_ref() }.and_then(|thread| thread.writer.as_ref());
-                if let Some(writer) = writer {
-                    recorder.end_thread(writer);
-                }
-            }
+            recorder.write_all(live_threads);
         }
     }
 
