@@ -34,7 +34,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         if self.watching.adversary.is_some() {
             self.provoke_access(thread, kind, addr, size, pc);
         }
-        if own::may_be(addr) {
+        if self.recorder.is_some() && own::may_be(addr) {
             own::accessed(thread, addr, size, |thread| self.forgotten(Some(thread), addr, size));
         }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);

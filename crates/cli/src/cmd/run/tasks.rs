@@ -13,7 +13,8 @@ use crate::report::resolve::merge;
 use crate::report::{Finding, Watched};
 use crate::sources::Sources;
 use crate::symbols::Elf;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use keirin_core::trace::TraceError;
 use std::path::{Path, PathBuf};
 
 /// The default of `--analysis` for a program with tasks.
@@ -48,13 +49,27 @@ pub(super) fn report(
     let options = shown.options;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
-    let mut watched = Watched { notes: collected.notes.clone(), ..Watched::default() };
+    let mut notes = collected.notes.clone();
+    if options.record.is_none() {
+        // Where traces are that nobody will find is of no interest.
+        let place = path.display().to_string();
+        notes.retain(|note| !note.contains(&place));
+    }
+    let mut watched = Watched { notes, ..Watched::default() };
     let mut findings: Vec<Finding> = Vec::new();
     let mut blocks = Blocks::default();
-    for trace in traces(path)? {
+    let mut empty = None;
+    for trace in traces(path, collected.processes.iter().map(|process| process.pid)) {
         let mut input = input::open(&trace, false, true)?;
         input.name = program.name();
-        findings.extend(check_one(input, options, shown.looking, &sources, &mut watched, &mut blocks)?);
+        match check_one(input, options, shown.looking, &sources, &mut watched, &mut blocks) {
+            Ok(found) => findings.extend(found),
+            Err(error) if is_empty(&error) => empty = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    if let (true, Some(error)) = (watched.inputs.is_empty(), empty) {
+        return Err(error);
     }
     watched.inputs.dedup();
     if options.analysis.0 == [ANALYSIS] {
@@ -67,26 +82,19 @@ pub(super) fn report(
     finish_to(merge(findings, u64::saturating_add), watched, options, shown.filters, || shown.open())
 }
 
-/// The traces of a run: that of the first process has the given name, the others have a number behind it.
-fn traces(path: &Path) -> Result<Vec<PathBuf>> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let mut traces = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let entry = entry.with_context(|| format!("cannot read {}", folder.display()))?;
-        let found = entry.file_name();
-        let rest = found.as_encoded_bytes().strip_prefix(name);
-        if rest.is_some_and(|rest| rest.is_empty() || is_number(rest)) {
-            traces.push(folder.join(found));
-        }
-    }
-    traces.sort();
-    Ok(traces)
+/// True if there was nothing in a trace: some processes do nothing before they become another program.
+fn is_empty(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(TraceError::Empty))
 }
 
-/// `.` and digits.
-fn is_number(text: &[u8]) -> bool {
-    matches!(text, [b'.', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+/// The traces of a run: that of the first process has the given name, the others have their numbers behind it.
+fn traces(path: &Path, processes: impl Iterator<Item = u32>) -> Vec<PathBuf> {
+    let numbered = processes.map(|process| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{process}"));
+        PathBuf::from(name)
+    });
+    std::iter::once(path.to_owned()).chain(numbered).filter(|path| path.exists()).collect()
 }
 
 #[cfg(test)]
@@ -96,11 +104,11 @@ mod tests {
     #[test]
     fn traces_of_all_processes_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["run.ktrace", "run.ktrace.12", "run.ktrace.", "run.ktrace.old", "other.ktrace"] {
+        for name in ["run.ktrace", "run.ktrace.12", "run.ktrace.13"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let expected = ["run.ktrace", "run.ktrace.12"].map(|name| folder.path().join(name));
-        assert_eq!(traces(&folder.path().join(TRACE)).unwrap(), expected);
+        assert_eq!(traces(&folder.path().join(TRACE), [11, 12].into_iter()), expected);
     }
 
     #[test]
