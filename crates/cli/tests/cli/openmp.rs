@@ -182,5 +182,5 @@ fn a_program_with_tasks_is_recorded_and_checked_after_its_end() {
     sandbox.write("serial.c", "int main(void) { return 3; }\n");
     sandbox.succeeds("keirin cc --cc gcc -g -fopenmp -o serial serial.c");
     let run = sandbox.keirin_with("run --analysis ptracer -- ./serial", &variables).exits(3);
-    assert!(run.err.contains("keirin: no findings"), "{run:?}");
+    assert!(run.err.contains("nothing was recorded") && run.err.contains("no findings"), "{run:?}");
 }

@@ -58,20 +58,21 @@ pub(super) fn report(
     let mut watched = Watched { notes, ..Watched::default() };
     let mut findings: Vec<Finding> = Vec::new();
     let mut blocks = Blocks::default();
-    let mut empty = None;
     for trace in traces(path, collected.processes.iter().map(|process| process.pid)) {
         let mut input = input::open(&trace, false, true)?;
         input.name = program.name();
         match check_one(input, options, shown.looking, &sources, &mut watched, &mut blocks) {
             Ok(found) => findings.extend(found),
-            Err(error) if is_empty(&error) => empty = Some(error),
+            Err(error) if is_empty(&error) => {}
             Err(error) => return Err(error),
         }
     }
-    if let (true, Some(error)) = (watched.inputs.is_empty(), empty) {
-        return Err(error);
-    }
     watched.inputs.dedup();
+    if watched.inputs.is_empty() {
+        watched.inputs.push(program.name());
+        watched.analyses = options.analysis.0.iter().map(|name| name.text().to_owned()).collect();
+        watched.notes.push("nothing was recorded: the program did nothing that is watched".to_owned());
+    }
     if options.analysis.0 == [ANALYSIS] {
         let next = format!("keirin run --analysis ptracer,task-atomicity -- {}", program.name());
         watched.next_when_clean = Some(next);
