@@ -355,6 +355,9 @@ pub(super) fn waited(context: usize, pc: usize) {
     };
     if let Some(group) = group {
         let all = group.settle();
+        if all {
+            wait_for_strangers(&group, task, pc);
+        }
         let innermost = own.is_some_and(|index| index + 1 == task.scopes.len());
         let closes = all && innermost && group.is_clean(task);
         let within = task.innermost();
@@ -375,6 +378,24 @@ pub(super) fn waited(context: usize, pc: usize) {
     task.close_finished(pc);
     if watch::tasks_are_order() {
         watch::happens_after(context, pc);
+    }
+}
+
+/// A task has waited for a group. With it has it waited for groups of the same context within its scope, which were not done
+/// when those waited who have opened them: what is fed to a `parallel_for_each`.
+fn wait_for_strangers(group: &Arc<Scope>, task: &Task, pc: usize) {
+    let strangers = group.state.lock().strangers.clone();
+    for stranger in strangers {
+        if stranger.context != group.context || stranger.is_waited() || !stranger.settle() {
+            continue;
+        }
+        let ended = {
+            let mut state = stranger.state.lock();
+            state.waited = Some(Waited { by: task.serial, within: task.innermost() });
+            std::mem::take(&mut state.ended)
+        };
+        unregister(&stranger);
+        ended.into_iter().for_each(|task| watch::structure(Op::TaskJoin { task }, pc));
     }
 }
 
