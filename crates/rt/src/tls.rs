@@ -13,9 +13,9 @@ global_asm!(
     ".globl __keirin_tls",
     ".hidden __keirin_tls",
     ".type __keirin_tls,@object",
-    ".size __keirin_tls,64",
+    ".size __keirin_tls,128",
     "__keirin_tls:",
-    ".zero 64",
+    ".zero 128",
     ".text",
 );
 
@@ -26,16 +26,16 @@ pub(crate) const WROTE: usize = 8;
 /// The same for what it read.
 pub(crate) const READ: usize = 16;
 /// The same for the head of a word with one cell, which it read.
-pub(crate) const READ_AMONG_OTHERS: usize = 32;
+pub(crate) const READ_AMONG_OTHERS: usize = 24;
 /// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
-pub(crate) const NOTE: usize = 24;
+pub(crate) const NOTE: usize = 32;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
-const DESCRIPTOR: usize = 32;
-const DESCRIPTOR_SIZE: usize = 40;
+const DESCRIPTOR: usize = 64;
+const DESCRIPTOR_SIZE: usize = 72;
 /// Offset of the pointer to what a thread holds of OpenMP's locks.
-const OPENMP: usize = 48;
+const OPENMP: usize = 80;
 /// Offset of the pointer to what is kept for a thread that has to do with oneTBB.
-const TBB: usize = 56;
+const TBB: usize = 88;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
