@@ -7,16 +7,25 @@
 //! Order of telling: what publishes (a release, a fork, a notification) is told *before* it takes effect, what takes over
 //! (an acquire, a join, the end of a wait) *after* it has taken effect.
 
+mod atomics;
+mod tasks;
+
+pub use atomics::{atomic, modify};
+pub use tasks::{
+    calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, tasks_are_order,
+    within_calls, worker_started,
+};
+
 use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{modules, openmp, regions, start, tbb, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
-use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, TaskId, ThreadId};
+use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, ThreadId};
 use keirin_core::handover::End;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// A thread that was announced by the one that creates it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -243,85 +252,6 @@ pub fn write(addr: usize, size: usize, pc: usize) {
     }
 }
 
-/// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other
-/// thread does an atomic operation on the same bytes meanwhile, unless both order nothing.
-pub fn atomic<T>(
-    addr: usize,
-    size: usize,
-    pc: usize,
-    perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
-) -> T {
-    atomic_of(addr, size, pc, false, perform)
-}
-
-/// A read-modify-write, which `perform` does. It is a fence for the processor.
-#[inline]
-pub fn modify<T>(
-    addr: usize,
-    size: usize,
-    pc: usize,
-    order: MemoryOrder,
-    mut perform: impl FnOnce() -> T,
-) -> T {
-    let quiet = order == MemoryOrder::Relaxed;
-    let driver = RACES.load(Ordering::Relaxed);
-    if quiet
-        && !tbb::is_known()
-        && !driver.is_null()
-        && is_on()
-        && let Some(mut inside) = Inside::enter_quietly()
-    {
-        // SAFETY: the driver lives for ever.
-        match unsafe { &*driver }.modify_quietly(&mut inside, addr, size, pc, perform) {
-            Ok(result) => return result,
-            Err(back) => perform = back,
-        }
-    }
-    atomic_of(addr, size, pc, quiet, || (AtomicKind::ReadModifyWrite, order, perform()))
-}
-
-fn atomic_of<T>(
-    addr: usize,
-    size: usize,
-    pc: usize,
-    quiet: bool,
-    perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
-) -> T {
-    match tbb::hears(addr) {
-        tbb::Heard::Yes => {}
-        tbb::Heard::No => return perform().2,
-        tbb::Heard::Afterwards => {
-            let (kind, _, value) = perform();
-            if tbb::after_silence(addr, kind) {
-                tbb::upgraded(addr, pc);
-            }
-            return value;
-        }
-    }
-    let mut perform = Some(perform);
-    let mut result = None;
-    let mut once = || match perform.take() {
-        Some(perform) => {
-            let (kind, order, value) = perform();
-            result = Some(value);
-            (kind, order)
-        }
-        None => unreachable!("an operation is done once"),
-    };
-    let driver = RACES.load(Ordering::Relaxed);
-    if driver.is_null() {
-        with(|watcher, thread| watcher.atomic(thread, addr, size, pc, &mut once));
-    } else if let Some(mut inside) = enter() {
-        // SAFETY: the driver lives for ever.
-        guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, quiet, &mut once));
-    }
-    match (result, perform) {
-        (Some(value), _) => value,
-        (None, Some(perform)) => perform().2,
-        (None, None) => unreachable!("an operation that was begun has a result"),
-    }
-}
-
 /// A fence that was just executed.
 pub fn fence(order: MemoryOrder, pc: usize) {
     with(|watcher, thread| watcher.fence(thread, order, pc));
@@ -434,15 +364,6 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
     arrived();
 }
 
-/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
-/// spawned, and it does nothing beside them.
-pub fn worker_started(stack: (usize, usize)) {
-    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
-        attach(watcher);
-        forgotten(stack.0, stack.1);
-    }
-}
-
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
@@ -490,71 +411,6 @@ pub fn forgotten(addr: usize, size: usize) {
     if let Some(watcher) = watcher() {
         guarded(|| watcher.forgotten(inside.as_deref_mut(), addr, size));
     }
-}
-
-/// How far below its first frame a task is thought to use the stack.
-const STACK_REACH: usize = 16 << 10;
-
-/// Whatever lies on the stack of the calling thread below an address is of no use any more: another task has its frames
-/// there next.
-pub fn stack_left(top: usize) {
-    forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
-}
-
-/// The same for what lies below an address and above a place on the stack, too.
-pub fn stack_left_from(place: usize, top: usize) {
-    let below = place.saturating_sub(STACK_REACH);
-    forgotten(below, top.saturating_sub(below));
-}
-
-/// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
-pub fn new_task() -> TaskId {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
-}
-
-/// True if what runs knows threads and no tasks: the order of tasks must be told as order of threads. A trace has it as tasks.
-pub fn tasks_are_order() -> bool {
-    TASKS_ARE_ORDER.load(Ordering::Relaxed)
-}
-
-/// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the
-/// task that the calling thread runs.
-pub fn structure(op: Op, pc: usize) {
-    with(|watcher, thread| watcher.structure(thread, op, pc));
-}
-
-/// How many recorded calls of functions are open in the calling thread.
-pub fn open_calls() -> usize {
-    let mut number = 0;
-    with(|watcher, thread| number = watcher.recorder().map_or(0, |recorder| recorder.open_calls(thread)));
-    number
-}
-
-/// The calling thread goes over from one task to another in the midst of functions: tells the end of the first one's calls,
-/// from the given one on; then `change`; then that the other one is within the same calls.
-pub fn within_calls(from: usize, change: impl FnOnce()) {
-    calls_left(from);
-    change();
-    calls_resumed(from);
-}
-
-/// The first half of [`within_calls`], for a thread that does something else in between.
-pub fn calls_left(from: usize) {
-    with(|watcher, thread| {
-        if let Some(recorder) = watcher.recorder() {
-            recorder.close_calls(thread, from);
-        }
-    });
-}
-
-/// The other half of [`calls_left`].
-pub fn calls_resumed(from: usize) {
-    with(|watcher, thread| {
-        if let Some(recorder) = watcher.recorder() {
-            recorder.reopen_calls(thread, from);
-        }
-    });
 }
 
 /// An atomic region begins; regions nest. The label lives as long as the program.

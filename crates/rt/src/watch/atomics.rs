@@ -1,0 +1,86 @@
+//! Atomic operations: each is done by us, at the moment at which it is told.
+
+use super::{RACES, enter, guarded, is_on, with};
+use crate::tbb;
+use crate::thread::Inside;
+use keirin_core::event::{AtomicKind, MemoryOrder};
+use std::sync::atomic::Ordering;
+
+/// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other
+/// thread does an atomic operation on the same bytes meanwhile, unless both order nothing.
+pub fn atomic<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
+) -> T {
+    atomic_of(addr, size, pc, false, perform)
+}
+
+/// A read-modify-write, which `perform` does. It is a fence for the processor.
+#[inline]
+pub fn modify<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    order: MemoryOrder,
+    mut perform: impl FnOnce() -> T,
+) -> T {
+    let quiet = order == MemoryOrder::Relaxed;
+    let driver = RACES.load(Ordering::Relaxed);
+    if quiet
+        && !tbb::is_known()
+        && !driver.is_null()
+        && is_on()
+        && let Some(mut inside) = Inside::enter_quietly()
+    {
+        // SAFETY: the driver lives for ever.
+        match unsafe { &*driver }.modify_quietly(&mut inside, addr, size, pc, perform) {
+            Ok(result) => return result,
+            Err(back) => perform = back,
+        }
+    }
+    atomic_of(addr, size, pc, quiet, || (AtomicKind::ReadModifyWrite, order, perform()))
+}
+
+fn atomic_of<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    quiet: bool,
+    perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
+) -> T {
+    match tbb::hears(addr) {
+        tbb::Heard::Yes => {}
+        tbb::Heard::No => return perform().2,
+        tbb::Heard::Afterwards => {
+            let (kind, _, value) = perform();
+            if tbb::after_silence(addr, kind) {
+                tbb::upgraded(addr, pc);
+            }
+            return value;
+        }
+    }
+    let mut perform = Some(perform);
+    let mut result = None;
+    let mut once = || match perform.take() {
+        Some(perform) => {
+            let (kind, order, value) = perform();
+            result = Some(value);
+            (kind, order)
+        }
+        None => unreachable!("an operation is done once"),
+    };
+    let driver = RACES.load(Ordering::Relaxed);
+    if driver.is_null() {
+        with(|watcher, thread| watcher.atomic(thread, addr, size, pc, &mut once));
+    } else if let Some(mut inside) = enter() {
+        // SAFETY: the driver lives for ever.
+        guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, quiet, &mut once));
+    }
+    match (result, perform) {
+        (Some(value), _) => value,
+        (None, Some(perform)) => perform().2,
+        (None, None) => unreachable!("an operation that was begun has a result"),
+    }
+}

@@ -1,0 +1,80 @@
+//! What happens to tasks, and to the threads and stacks that they run on.
+
+use super::{TASKS_ARE_ORDER, attach, forgotten, is_on, watcher, with};
+use crate::tls;
+use keirin_core::event::{Op, TaskId};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How far below its first frame a task is thought to use the stack.
+const STACK_REACH: usize = 16 << 10;
+
+/// Whatever lies on the stack of the calling thread below an address is of no use any more: another task has its frames
+/// there next.
+pub fn stack_left(top: usize) {
+    forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
+}
+
+/// The same for what lies below an address and above a place on the stack, too.
+pub fn stack_left_from(place: usize, top: usize) {
+    let below = place.saturating_sub(STACK_REACH);
+    forgotten(below, top.saturating_sub(below));
+}
+
+/// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
+pub fn new_task() -> TaskId {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
+}
+
+/// True if what runs knows threads and no tasks: the order of tasks must be told as order of threads. A trace has it as tasks.
+pub fn tasks_are_order() -> bool {
+    TASKS_ARE_ORDER.load(Ordering::Relaxed)
+}
+
+/// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the
+/// task that the calling thread runs.
+pub fn structure(op: Op, pc: usize) {
+    with(|watcher, thread| watcher.structure(thread, op, pc));
+}
+
+/// How many recorded calls of functions are open in the calling thread.
+pub fn open_calls() -> usize {
+    let mut number = 0;
+    with(|watcher, thread| number = watcher.recorder().map_or(0, |recorder| recorder.open_calls(thread)));
+    number
+}
+
+/// The calling thread goes over from one task to another in the midst of functions: tells the end of the first one's calls,
+/// from the given one on; then `change`; then that the other one is within the same calls.
+pub fn within_calls(from: usize, change: impl FnOnce()) {
+    calls_left(from);
+    change();
+    calls_resumed(from);
+}
+
+/// The first half of [`within_calls`], for a thread that does something else in between.
+pub fn calls_left(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.close_calls(thread, from);
+        }
+    });
+}
+
+/// The other half of [`calls_left`].
+pub fn calls_resumed(from: usize) {
+    with(|watcher, thread| {
+        if let Some(recorder) = watcher.recorder() {
+            recorder.reopen_calls(thread, from);
+        }
+    });
+}
+
+/// Called first thing in a thread of a library for tasks. Nobody has forked it: the tasks that it runs stand where they were
+/// spawned, and it does nothing beside them.
+pub fn worker_started(stack: (usize, usize)) {
+    if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
+        attach(watcher);
+        forgotten(stack.0, stack.1);
+    }
+}
