@@ -2,6 +2,25 @@
 
 use super::*;
 
+impl<A: Shadowed> Driver<A> {
+    /// The thread publishes what it did through an object that is locked.
+    fn signal(&self, thread: &mut Thread, op: Op, pc: usize, sync: &mut A::Sync) {
+        self.record(thread, op, pc);
+        let at = self.step(thread, op, pc, 0);
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.signal(&at, mine, sync, findings);
+        self.next_epoch(thread);
+    }
+
+    /// The thread takes over what was published through an object that is locked.
+    fn receive(&self, thread: &mut Thread, op: Op, pc: usize, sync: &mut A::Sync) {
+        self.record(thread, op, pc);
+        let at = self.step(thread, op, pc, 0);
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.receive(&at, mine, sync, findings);
+    }
+}
+
 impl<A: Shadowed> Watcher for Driver<A> {
     fn minds_accesses(&self) -> bool {
         A::WATCHES_MEMORY || self.recorder.is_some()
@@ -159,10 +178,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.on_object(condition, |objects| {
             let (id, sync) = objects.condition();
             let op = Op::Wait { condition: id };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.receive(&at, mine, sync, findings);
+            self.receive(thread, op, pc, sync);
         });
         self.after(thread);
     }
@@ -172,11 +188,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.on_object(condition, |objects| {
             let (id, sync) = objects.condition();
             let op = Op::Notify { condition: id, all };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.signal(&at, mine, sync, findings);
-            self.next_epoch(thread);
+            self.signal(thread, op, pc, sync);
         });
         self.after(thread);
     }
@@ -187,11 +199,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
             let (id, state) = objects.barrier();
             let op = Op::BarrierArrive { barrier: id };
             if let Some(sync) = state.arrive(thread.id) {
-                self.record(thread, op, pc);
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.signal(&at, mine, sync, findings);
-                self.next_epoch(thread);
+                self.signal(thread, op, pc, sync);
             }
         });
         self.after(thread);
@@ -203,10 +211,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
             let (id, state) = objects.barrier();
             let op = Op::BarrierLeave { barrier: id };
             if let Some(sync) = state.leave(thread.id) {
-                self.record(thread, op, pc);
-                let at = self.step(thread, op, pc, 0);
-                let (mine, findings) = Self::parts(thread);
-                self.analysis.receive(&at, mine, sync, findings);
+                self.receive(thread, op, pc, sync);
                 state.drop_finished();
             }
         });
@@ -217,11 +222,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         let _order = self.in_order();
         self.on_object(token_address(token), |objects| {
             let op = Op::HappensBefore { token: token as u64 };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.signal(&at, mine, objects.token(), findings);
-            self.next_epoch(thread);
+            self.signal(thread, op, pc, objects.token());
         });
         self.after(thread);
     }
@@ -230,10 +231,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         let _order = self.in_order();
         self.on_object(token_address(token), |objects| {
             let op = Op::HappensAfter { token: token as u64 };
-            self.record(thread, op, pc);
-            let at = self.step(thread, op, pc, 0);
-            let (mine, findings) = Self::parts(thread);
-            self.analysis.receive(&at, mine, objects.token(), findings);
+            self.receive(thread, op, pc, objects.token());
         });
         self.after(thread);
     }
