@@ -367,6 +367,8 @@ impl<A: Shadowed> Driver<A> {
         let (kind, order) = if offset + size <= layout::WORD_BYTES {
             let mask = (((1u32 << size) - 1) << offset) as u8;
             let word = Word::of(addr);
+            // After a release fence it publishes: what others have kept must be taken before it is done.
+            let quiet = quiet && A::quiet(Self::state(thread), thread.epoch_bits()).is_some();
             let locked = if quiet { word.lock_quietly::<A>() } else { word.lock() };
             let Some(mut locked) = locked else { return };
             let (kind, order) = perform();

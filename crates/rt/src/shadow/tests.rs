@@ -4,6 +4,7 @@
 //! one at a time ([`alone`]), each on memory of its own.
 
 mod actors;
+mod counters;
 mod forgetting;
 mod hooks;
 mod machine;
