@@ -12,9 +12,10 @@
 //! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
 //! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
 //! table with the two numbers of each byte. In both cases the other numbers are notes: which thread has accessed, or written,
-//! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells has records only.
-//! When all of a record fits again, it is given back. A word whose eight bytes are always accessed together and read by several
-//! threads has its one cell in all four numbers, a write and up to three reads; a fourth bit of number 1 tells that.
+//! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells
+//! has records only. When all of a record fits again, it is given back. A word whose eight bytes are always accessed together and read by several
+//! threads has its one cell in all four numbers, a write and up to three reads; a fourth bit of number 1 tells that. (In a word
+//! with a record the same bit tells that threads keep counters for themselves, see `quiet`.)
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset

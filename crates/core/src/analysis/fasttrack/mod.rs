@@ -55,8 +55,8 @@
 //! **Cost.** One comparison for a repeated access; constant time for nearly all others; time in the number of threads for
 //! synchronization that brings news, and for the first read of a thread among concurrent ones. 64 bytes for each cell,
 //! 24 for each further concurrent read, 8 for each thread in each lock, thread and published atomic. With [`Compact`], which
-//! forgets calls and sizes, a cell has 32 bytes, of which nearly always only 16 are used ([`Cell::plain`]), and a further
-//! read 8.
+//! forgets calls and sizes, a cell has 32 bytes, of which nearly always only 16 are used ([`Cell::plain`]); further reads
+//! take 64 bytes for the first seven, or 16 for two if there is nothing else ([`Cell::shared`]).
 //!
 //! **Who touches what.** All state belongs to the driver and is handed in exclusively; nothing is global.
 //! [`Analysis::nothing_to_do`] looks at three words of the cell and one of the thread.
