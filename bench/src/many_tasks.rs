@@ -150,7 +150,7 @@ impl Figures {
 /// Makes a run and analyses it. To be called in a child.
 pub fn measure(shape: Shape, analysis: &str, tasks: u64) -> Result<Figures> {
     match analysis {
-        "ptracer" => run(&PtRacer, shape, tasks),
+        "ptracer" => run(&PtRacer::default(), shape, tasks),
         "task-atomicity" => {
             run(&TaskAtomicity::new(Modes { blocks: true, steps: true, gaps: true }), shape, tasks)
         }

@@ -107,7 +107,7 @@ fn task_checker<S: Structure + 'static>(name: AnalysisName, options: &Options) -
     match name {
         AnalysisName::Spd3 => boxed::<S>(Spd3, name, options),
         AnalysisName::PtRacer if published => boxed::<S>(PublishedPtRacer, name, options),
-        AnalysisName::PtRacer => boxed::<S>(PtRacer, name, options),
+        AnalysisName::PtRacer => boxed::<S>(PtRacer::default(), name, options),
         AnalysisName::AllSets => boxed::<S>(AllSets, name, options),
         AnalysisName::TaskAtomicity if published => boxed::<S>(Published, name, options),
         AnalysisName::TaskAtomicity => boxed::<S>(TaskAtomicity::new(modes(options)), name, options),

@@ -94,7 +94,7 @@ type Run = fn(&[u8]) -> (f64, u64, usize);
 const OF_TASKS: [(&str, Run); 7] = [
     ("empty", run::<Empty>),
     ("spd3", |bytes| run_tasks(bytes, Spd3)),
-    ("ptracer", |bytes| run_tasks(bytes, PtRacer)),
+    ("ptracer", |bytes| run_tasks(bytes, PtRacer::default())),
     ("all-sets", |bytes| run_tasks(bytes, AllSets)),
     ("atomicity of steps", run_task_atomicity),
     ("atomicity of blocks and gaps", run_marked_atomicity),

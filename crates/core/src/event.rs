@@ -134,10 +134,11 @@ impl std::fmt::Debug for Addr {
 }
 
 /// Whether an access reads or writes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum AccessKind {
     /// The access leaves memory as it is.
+    #[default]
     Read,
     /// The access changes memory.
     Write,

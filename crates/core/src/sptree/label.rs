@@ -33,7 +33,10 @@
 //! seldom a new chunk; so this serves online as well.
 
 use super::Relation;
+use super::segments::Segments;
 use std::hint::select_unpredictable as either;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many nibbles a label or chunk has room for.
 const ROOM: u32 = 48;
@@ -63,7 +66,7 @@ pub struct Label {
 impl Label {
     /// How the step with this label stands to another one. Equal labels: [`Relation::Before`].
     #[inline]
-    pub fn relation(&self, other: &Self, chunks: &Chunks) -> Relation {
+    pub fn relation(&self, other: &Self, chunks: &ChunkTable) -> Relation {
         if self.chunk == other.chunk {
             compare(&self.path, &other.path)
         } else {
@@ -74,6 +77,21 @@ impl Label {
     /// The chunk that nobody needs any more when this label and everything else below its node is gone.
     pub fn chunk_made(&self) -> Option<ChunkId> {
         self.made_chunk.then_some(ChunkId(self.chunk))
+    }
+
+    /// The label as four numbers, for a table.
+    #[inline]
+    pub(super) fn to_numbers(self) -> [u64; 4] {
+        let [a, b, c] = self.path;
+        let rest = u64::from(self.chunk) | u64::from(self.length) << 32 | u64::from(self.made_chunk) << 40;
+        [a, b, c, rest]
+    }
+
+    /// The label of four numbers.
+    #[inline]
+    pub(super) fn of_numbers([a, b, c, rest]: [u64; 4]) -> Self {
+        let (length, made_chunk) = ((rest >> 32) as u8, rest >> 40 != 0);
+        Self { path: [a, b, c], chunk: rest as u32, length, made_chunk }
     }
 
     fn push(&mut self, code: Code) {
@@ -175,7 +193,7 @@ fn verdict(a_is_left: bool, left_is_async: bool) -> Relation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChunkId(u32);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Chunk {
     path: Path,
     parent: u32,
@@ -184,29 +202,41 @@ struct Chunk {
     depth: u32,
 }
 
-/// The chunks of all labels of a run.
+/// The chunks of all labels of a run, for those who compare labels.
+#[derive(Debug, Default)]
+pub struct ChunkTable(Segments<[AtomicU64; 5]>);
+
+/// Makes and forgets chunks.
 #[derive(Debug)]
 pub struct Chunks {
-    /// The first one stands above all and is no chunk.
-    chunks: Vec<Chunk>,
+    table: Arc<ChunkTable>,
+    /// How many were ever there at the same time. The first one stands above all and is no chunk.
+    made: u32,
     free: Vec<u32>,
 }
 
 impl Default for Chunks {
     fn default() -> Self {
-        Self { chunks: vec![Chunk { path: [0; 3], parent: 0, jump: 0, depth: 0 }], free: Vec::new() }
+        let table = ChunkTable::default();
+        table.put(0, Chunk { path: [0; 3], parent: 0, jump: 0, depth: 0 });
+        Self { table: Arc::new(table), made: 1, free: Vec::new() }
     }
 }
 
 impl Chunks {
+    /// The chunks, for those who compare labels.
+    pub fn table(&self) -> &Arc<ChunkTable> {
+        &self.table
+    }
+
     /// How many chunks there are.
     pub fn count(&self) -> usize {
-        self.chunks.len() - 1 - self.free.len()
+        self.made as usize - 1 - self.free.len()
     }
 
     /// How many bytes the chunks take.
     pub fn bytes(&self) -> usize {
-        self.chunks.len() * size_of::<Chunk>() + self.free.len() * size_of::<u32>()
+        self.made as usize * size_of::<Chunk>() + self.free.len() * size_of::<u32>()
     }
 
     /// Forgets a chunk that no label uses any more.
@@ -218,71 +248,83 @@ impl Chunks {
     #[cold]
     fn make(&mut self, node: &Label) -> u32 {
         let parent = node.chunk;
-        let above = &self.chunks[parent as usize];
-        let far = &self.chunks[above.jump as usize];
+        let above = self.table.get(parent);
+        let far = self.table.get(above.jump);
         let depth = above.depth + 1;
         // Two jumps of equal length make one of twice that and one.
-        let even = above.depth - far.depth == far.depth - self.chunks[far.jump as usize].depth;
+        let even = above.depth - far.depth == far.depth - self.table.get(far.jump).depth;
         let jump = if even { far.jump } else { parent };
         let mut path = node.path;
         for nibble in u32::from(node.length)..ROOM {
             path[(nibble / NIBBLES_OF_WORD) as usize] |= ESCAPE << (61 - nibble % NIBBLES_OF_WORD * 4);
         }
-        let chunk = Chunk { path, parent, jump, depth };
-        match self.free.pop() {
-            Some(index) => {
-                self.chunks[index as usize] = chunk;
-                index
-            }
-            None => {
-                self.chunks.push(chunk);
-                (self.chunks.len() - 1) as u32
-            }
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        });
+        self.table.put(index, Chunk { path, parent, jump, depth });
+        index
+    }
+}
+
+impl ChunkTable {
+    #[inline]
+    fn get(&self, index: u32) -> Chunk {
+        let [a, b, c, links, depth] =
+            self.0.get(index).each_ref().map(|number| number.load(Ordering::Relaxed));
+        Chunk { path: [a, b, c], parent: links as u32, jump: (links >> 32) as u32, depth: depth as u32 }
+    }
+
+    fn put(&self, index: u32, chunk: Chunk) {
+        let [a, b, c] = chunk.path;
+        let links = u64::from(chunk.parent) | u64::from(chunk.jump) << 32;
+        for (place, number) in self.0.make(index).iter().zip([a, b, c, links, u64::from(chunk.depth)]) {
+            place.store(number, Ordering::Relaxed);
         }
     }
 
     /// Compares labels of different chunks: finds the chunk that both ways have in common and compares what follows.
     #[cold]
     fn compare_below(&self, a: &Label, b: &Label) -> Relation {
-        let (mut path_of_a, mut path_of_b) = (&a.path, &b.path);
-        let (mut at_a, mut at_b) = (&self.chunks[a.chunk as usize], &self.chunks[b.chunk as usize]);
+        let (mut path_of_a, mut path_of_b) = (a.path, b.path);
+        let (mut at_a, mut at_b) = (self.get(a.chunk), self.get(b.chunk));
         let (mut id_of_a, mut id_of_b) = (a.chunk, b.chunk);
         let a_is_deeper = at_a.depth > at_b.depth;
         if a_is_deeper {
             at_a = self.ancestor(at_a, at_b.depth + 1);
-            path_of_a = &at_a.path;
+            path_of_a = at_a.path;
             id_of_a = at_a.parent;
-            at_a = &self.chunks[id_of_a as usize];
+            at_a = self.get(id_of_a);
         } else if at_b.depth > at_a.depth {
             at_b = self.ancestor(at_b, at_a.depth + 1);
-            path_of_b = &at_b.path;
+            path_of_b = at_b.path;
             id_of_b = at_b.parent;
-            at_b = &self.chunks[id_of_b as usize];
+            at_b = self.get(id_of_b);
         }
         if id_of_a != id_of_b {
             while at_a.parent != at_b.parent {
                 // Chunks of the same depth jump equally far.
                 if at_a.jump != at_b.jump {
-                    (at_a, at_b) = (&self.chunks[at_a.jump as usize], &self.chunks[at_b.jump as usize]);
+                    (at_a, at_b) = (self.get(at_a.jump), self.get(at_b.jump));
                 } else {
-                    (at_a, at_b) = (&self.chunks[at_a.parent as usize], &self.chunks[at_b.parent as usize]);
+                    (at_a, at_b) = (self.get(at_a.parent), self.get(at_b.parent));
                 }
             }
-            (path_of_a, path_of_b) = (&at_a.path, &at_b.path);
+            (path_of_a, path_of_b) = (at_a.path, at_b.path);
         }
         // A step whose path is full is told from the node of the same path, which became a chunk, by the depth only. It
         // comes before everything below that node.
         if a_is_deeper && path_of_a == path_of_b {
             return Relation::After;
         }
-        compare(path_of_a, path_of_b)
+        compare(&path_of_a, &path_of_b)
     }
 
     /// The ancestor of a chunk, or itself, at a depth.
-    fn ancestor<'a>(&'a self, mut at: &'a Chunk, depth: u32) -> &'a Chunk {
+    fn ancestor(&self, mut at: Chunk, depth: u32) -> Chunk {
         while at.depth > depth {
-            let far = &self.chunks[at.jump as usize];
-            at = if far.depth >= depth { far } else { &self.chunks[at.parent as usize] };
+            let far = self.get(at.jump);
+            at = if far.depth >= depth { far } else { self.get(at.parent) };
         }
         at
     }
@@ -400,10 +442,10 @@ mod tests {
             let b = component(&mut cursor, other, asyncs.1, &mut chunks);
             let a_is_left = (one, asyncs.0) < (other, asyncs.1);
             let expected = verdict(a_is_left, if a_is_left { asyncs.0 } else { asyncs.1 });
-            prop_assert_eq!(a.relation(&b, &chunks), expected);
+            prop_assert_eq!(a.relation(&b, chunks.table()), expected);
             let a = component(&mut Cursor::task(a), below.0, false, &mut chunks);
             let b = component(&mut Cursor::task(b), below.1, true, &mut chunks);
-            prop_assert_eq!(a.relation(&b, &chunks), expected);
+            prop_assert_eq!(a.relation(&b, chunks.table()), expected);
         }
     }
 

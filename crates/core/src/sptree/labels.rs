@@ -10,19 +10,64 @@
 //! **Cost.** 32 bytes for the label of a step and 8 for the links that let it be collapsed. A question reads two labels.
 //! Making a step reads the place of its task and writes one label, and seldom a chunk.
 //!
-//! **State.** The table belongs to one thread, the driver's. Online, tasks keep [`Label`]s and [`Cursor`]s of their own and
-//! need no table.
+//! **State.** [`Labels`] belongs to who lets the structure grow: offline the driver, online whoever holds the lock. The
+//! labels themselves, [`LabelTable`], can be compared by all threads meanwhile: they never change while somebody may refer
+//! to their steps.
 
-use super::label::{Chunks, Cursor, Label};
-use super::{Relation, StepId, Structure};
+use super::label::{ChunkTable, Chunks, Cursor, Label};
+use super::segments::Segments;
+use super::{Relation, Relations, StepId, Structure};
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const NONE: u32 = u32::MAX;
 
+/// The labels of all steps, for those who compare them.
+#[derive(Debug)]
+pub struct LabelTable {
+    labels: Segments<[AtomicU64; 4]>,
+    chunks: Arc<ChunkTable>,
+    tags: Segments<AtomicU32>,
+}
+
+impl LabelTable {
+    #[inline]
+    fn label(&self, step: StepId) -> Label {
+        Label::of_numbers(self.labels.get(step.0).each_ref().map(|number| number.load(Ordering::Relaxed)))
+    }
+
+    fn put(&self, step: u32, label: Label) {
+        for (place, number) in self.labels.make(step).iter().zip(label.to_numbers()) {
+            place.store(number, Ordering::Relaxed);
+        }
+        self.tags.make(step);
+    }
+
+    /// What was noted about a step.
+    pub fn tag(&self, step: StepId) -> u32 {
+        self.tags.get(step.0).load(Ordering::Relaxed)
+    }
+
+    /// Notes something about a step, which stays with it until its number is used again.
+    pub fn set_tag(&self, step: StepId, tag: u32) {
+        self.tags.get(step.0).store(tag, Ordering::Relaxed);
+    }
+}
+
+impl Relations for LabelTable {
+    #[inline]
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        self.label(step).relation(&self.label(other), &self.chunks)
+    }
+}
+
 /// All steps with their labels.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Labels {
-    labels: Vec<Label>,
+    table: Arc<LabelTable>,
+    /// How many steps were ever there at the same time.
+    made: u32,
     chunks: Chunks,
     /// The next step in English order.
     next: Vec<u32>,
@@ -47,24 +92,50 @@ pub struct Scope {
     after: Place,
 }
 
+impl Default for Labels {
+    fn default() -> Self {
+        let chunks = Chunks::default();
+        let table = LabelTable {
+            labels: Segments::default(),
+            chunks: Arc::clone(chunks.table()),
+            tags: Segments::default(),
+        };
+        Self {
+            table: Arc::new(table),
+            made: 0,
+            chunks,
+            next: Vec::new(),
+            stand_in: Vec::new(),
+            free: Vec::new(),
+            collapsed: Vec::new(),
+            nodes: 0,
+        }
+    }
+}
+
 impl Labels {
+    /// The labels, for those who compare them.
+    pub fn table(&self) -> &Arc<LabelTable> {
+        &self.table
+    }
+
     /// A new step behind another one in English order.
     fn put_behind(&mut self, step: StepId, label: Label) -> StepId {
         self.nodes += 1;
         let next = self.next.get(step.index()).copied().unwrap_or(NONE);
         let new = match self.free.pop() {
             Some(index) => {
-                self.labels[index as usize] = label;
                 self.next[index as usize] = next;
                 index
             }
             None => {
-                self.labels.push(label);
+                self.made += 1;
                 self.next.push(next);
                 self.stand_in.push(Cell::new(NONE));
-                (self.labels.len() - 1) as u32
+                self.made - 1
             }
         };
+        self.table.put(new, label);
         if step.is_some() {
             self.next[step.index()] = new;
         }
@@ -74,6 +145,13 @@ impl Labels {
     /// The chunks of the labels.
     pub fn chunks(&self) -> &Chunks {
         &self.chunks
+    }
+}
+
+impl Relations for Labels {
+    #[inline]
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        self.table.relation(step, other)
     }
 }
 
@@ -117,11 +195,6 @@ impl Structure for Labels {
         place.step = self.put_behind(place.step, label);
     }
 
-    #[inline]
-    fn relation(&self, step: StepId, other: StepId) -> Relation {
-        self.labels[step.index()].relation(&self.labels[other.index()], &self.chunks)
-    }
-
     fn collapse(&mut self, scope: Scope) {
         let (before, after) = (scope.before.0, scope.after.step.0);
         let mut at = self.next[before as usize];
@@ -153,7 +226,7 @@ impl Structure for Labels {
     }
 
     fn steps(&self) -> usize {
-        self.labels.len() - self.free.len()
+        self.made as usize - self.free.len()
     }
 
     fn nodes(&self) -> u64 {
@@ -162,13 +235,15 @@ impl Structure for Labels {
 
     fn bytes(&self) -> usize {
         let links = self.next.len() + self.stand_in.len() + self.free.len() + self.collapsed.len();
-        self.labels.len() * size_of::<Label>() + links * size_of::<u32>() + self.chunks.bytes()
+        self.made as usize * (size_of::<Label>() + size_of::<u32>())
+            + links * size_of::<u32>()
+            + self.chunks.bytes()
     }
 
     fn forget_collapsed(&mut self) {
         for &index in &self.collapsed {
             self.stand_in[index as usize].set(NONE);
-            if let Some(chunk) = self.labels[index as usize].chunk_made() {
+            if let Some(chunk) = self.table.label(StepId(index)).chunk_made() {
                 self.chunks.forget(chunk);
             }
         }

@@ -26,6 +26,7 @@
 pub mod label;
 pub mod labels;
 pub mod ranks;
+mod segments;
 #[cfg(test)]
 mod tests;
 pub mod tree;
@@ -79,11 +80,17 @@ impl Relation {
     }
 }
 
+/// How the steps of a run stand to each other. It may be asked while the structure grows, also by others.
+pub trait Relations {
+    /// How one step stands to another, in any order of creation. Equal steps: [`Relation::Before`].
+    fn relation(&self, step: StepId, other: StepId) -> Relation;
+}
+
 /// A series-parallel structure under construction.
 ///
 /// A *place* is where a task is: it holds the task's current step and whatever the structure needs to go on from there.
 /// The caller keeps one for each task, and for each scope that is open what [`Structure::open`] gave it.
-pub trait Structure: Default {
+pub trait Structure: Relations + Default {
     /// Where a task is.
     type Place: Copy + std::fmt::Debug;
     /// An open finish scope.
@@ -116,9 +123,6 @@ pub trait Structure: Default {
 
     /// The task goes on with a new step that comes after its current one, although there was no task construct.
     fn advance(&mut self, place: &mut Self::Place);
-
-    /// How one step stands to another, in any order of creation. Equal steps: [`Relation::Before`].
-    fn relation(&self, step: StepId, other: StepId) -> Relation;
 
     /// A scope that has been closed needs no longer be told apart from the outside: from now on [`Structure::resolve`]
     /// may give, for each step within, the step that came before the scope. No task is within any more, and scopes

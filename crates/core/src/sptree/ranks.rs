@@ -23,7 +23,7 @@
 //!
 //! **State.** The whole structure belongs to one thread, the driver's; it is not for online use.
 
-use super::{Relation, StepId, Structure};
+use super::{Relation, Relations, StepId, Structure};
 use std::cell::Cell;
 
 const BITS: u32 = 62;
@@ -220,6 +220,26 @@ impl Ranks {
     }
 }
 
+impl Relations for Ranks {
+    #[inline]
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        let mut a = &self.records[step.index()];
+        let mut b = &self.records[other.index()];
+        if a.rank[ENGLISH] == COLLAPSED {
+            a = &self.records[self.find(step).index()];
+        }
+        if b.rank[ENGLISH] == COLLAPSED {
+            b = &self.records[self.find(other).index()];
+        }
+        match (a.rank[ENGLISH] <= b.rank[ENGLISH], a.rank[HEBREW] <= b.rank[HEBREW]) {
+            (true, true) => Relation::Before,
+            (true, false) => Relation::Left,
+            (false, true) => Relation::Right,
+            (false, false) => Relation::After,
+        }
+    }
+}
+
 impl Structure for Ranks {
     type Place = StepId;
     type Scope = Scope;
@@ -281,24 +301,6 @@ impl Structure for Ranks {
             self.put_behind(list, place.0, new, Near::Left { most: 8 });
         }
         *place = StepId(new);
-    }
-
-    #[inline]
-    fn relation(&self, step: StepId, other: StepId) -> Relation {
-        let mut a = &self.records[step.index()];
-        let mut b = &self.records[other.index()];
-        if a.rank[ENGLISH] == COLLAPSED {
-            a = &self.records[self.find(step).index()];
-        }
-        if b.rank[ENGLISH] == COLLAPSED {
-            b = &self.records[self.find(other).index()];
-        }
-        match (a.rank[ENGLISH] <= b.rank[ENGLISH], a.rank[HEBREW] <= b.rank[HEBREW]) {
-            (true, true) => Relation::Before,
-            (true, false) => Relation::Left,
-            (false, true) => Relation::Right,
-            (false, false) => Relation::After,
-        }
     }
 
     fn collapse(&mut self, scope: Scope) {

@@ -18,7 +18,7 @@
 //!
 //! **State.** Nodes never change once they are made, so anybody may walk; making them belongs to one thread.
 
-use super::{Relation, StepId, Structure};
+use super::{Relation, Relations, StepId, Structure};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -75,6 +75,33 @@ impl Tree {
     }
 }
 
+impl Relations for Tree {
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        if step == other {
+            return Relation::Before;
+        }
+        // Steps are leaves, so neither is above the other and the ways meet at two different children.
+        let (mut a, mut b) = (&self.nodes[step.index()], &self.nodes[other.index()]);
+        while a.depth > b.depth {
+            a = &self.nodes[a.parent as usize];
+        }
+        while b.depth > a.depth {
+            b = &self.nodes[b.parent as usize];
+        }
+        while a.parent != b.parent {
+            a = &self.nodes[a.parent as usize];
+            b = &self.nodes[b.parent as usize];
+        }
+        if a.ordinal < b.ordinal {
+            if a.kind == Kind::Async { Relation::Left } else { Relation::Before }
+        } else if b.kind == Kind::Async {
+            Relation::Right
+        } else {
+            Relation::After
+        }
+    }
+}
+
 impl Structure for Tree {
     type Place = Place;
     type Scope = Scope;
@@ -113,31 +140,6 @@ impl Structure for Tree {
     fn advance(&mut self, place: &mut Place) {
         let ordinal = self.next(place);
         place.step = StepId(self.child(place.parent, ordinal, Kind::Step));
-    }
-
-    fn relation(&self, step: StepId, other: StepId) -> Relation {
-        if step == other {
-            return Relation::Before;
-        }
-        // Steps are leaves, so neither is above the other and the ways meet at two different children.
-        let (mut a, mut b) = (&self.nodes[step.index()], &self.nodes[other.index()]);
-        while a.depth > b.depth {
-            a = &self.nodes[a.parent as usize];
-        }
-        while b.depth > a.depth {
-            b = &self.nodes[b.parent as usize];
-        }
-        while a.parent != b.parent {
-            a = &self.nodes[a.parent as usize];
-            b = &self.nodes[b.parent as usize];
-        }
-        if a.ordinal < b.ordinal {
-            if a.kind == Kind::Async { Relation::Left } else { Relation::Before }
-        } else if b.kind == Kind::Async {
-            Relation::Right
-        } else {
-            Relation::After
-        }
     }
 
     fn steps(&self) -> usize {

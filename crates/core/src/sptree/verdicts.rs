@@ -4,14 +4,14 @@
 //! that is all an analysis asks for: how a recorded step stands to the present one.
 //!
 //! The place of an answer depends on both steps and nothing else, and a new answer takes the place of the old one.
-//! Verdicts never change while both steps live; when ids are used again ([`Structure::forget_collapsed`]), all of them
+//! Verdicts never change while both steps live; when ids are used again ([`super::Structure::forget_collapsed`]), all of them
 //! have to be dropped with [`Verdicts::clear`].
 //!
 //! **Cost.** 12 bytes for each place, one of them touched by a question.
 //!
 //! **State.** Questions write. Whoever asks has its own cache.
 
-use super::{Relation, StepId, Structure};
+use super::{Relation, Relations, StepId};
 
 /// How many answers are kept, a power of two. With 12 bytes each they stay in the second level of a processor's caches.
 const PLACES: usize = 4096;
@@ -41,9 +41,9 @@ impl Default for Verdicts {
 }
 
 impl Verdicts {
-    /// How a past step stands to the present one, as [`Structure::relation`] says.
+    /// How a past step stands to the present one, as [`Relations::relation`] says.
     #[inline]
-    pub fn relation<S: Structure>(&mut self, structure: &S, past: StepId, present: StepId) -> Relation {
+    pub fn relation<S: Relations>(&mut self, structure: &S, past: StepId, present: StepId) -> Relation {
         self.questions += 1;
         let entry = &mut self.entries[place(past, present)];
         if entry.past == past && entry.present == present {

@@ -11,12 +11,12 @@
 //! **Cost.** Nothing where there is no such order. Otherwise a question looks at each known step; there are seldom more
 //! of them than tasks at the same time.
 
-use crate::sptree::{Relation, StepId, Structure};
-use std::rc::Rc;
+use crate::sptree::{Relation, Relations, StepId, Structure};
+use std::sync::Arc;
 
 /// The known steps. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
-pub struct Known(Option<Rc<[StepId]>>);
+pub struct Known(Option<Arc<[StepId]>>);
 
 impl Known {
     /// True if nothing is known but the tree.
@@ -32,29 +32,29 @@ impl Known {
     }
 
     /// True if a step is among what is known to be finished.
-    pub fn covers<S: Structure>(&self, structure: &S, step: StepId) -> bool {
+    pub fn covers<S: Relations>(&self, structure: &S, step: StepId) -> bool {
         self.steps().iter().any(|known| structure.relation(step, *known) == Relation::Before)
     }
 
     /// Adds a step that is finished.
-    pub fn learn_step<S: Structure>(&mut self, structure: &S, step: StepId) {
+    pub fn learn_step<S: Relations>(&mut self, structure: &S, step: StepId) {
         self.learn_all(structure, &[step]);
     }
 
     /// Adds what another task knew.
-    pub fn learn<S: Structure>(&mut self, structure: &S, other: &Known) {
+    pub fn learn<S: Relations>(&mut self, structure: &S, other: &Known) {
         match (&self.0, &other.0) {
             (_, None) => {}
             (None, Some(_)) => *self = other.clone(),
-            (Some(mine), Some(theirs)) if Rc::ptr_eq(mine, theirs) => {}
+            (Some(mine), Some(theirs)) if Arc::ptr_eq(mine, theirs) => {}
             (Some(_), Some(theirs)) => {
-                let theirs = Rc::clone(theirs);
+                let theirs = Arc::clone(theirs);
                 self.learn_all(structure, &theirs);
             }
         }
     }
 
-    fn learn_all<S: Structure>(&mut self, structure: &S, steps: &[StepId]) {
+    fn learn_all<S: Relations>(&mut self, structure: &S, steps: &[StepId]) {
         let mut latest = self.steps().to_vec();
         for &step in steps {
             if latest.iter().any(|known| structure.relation(step, *known) == Relation::Before) {
@@ -67,7 +67,7 @@ impl Known {
     }
 
     /// Forgets what the tree says anyway to a task that is at `step`.
-    pub fn simplify<S: Structure>(&mut self, structure: &S, step: StepId) {
+    pub fn simplify<S: Relations>(&mut self, structure: &S, step: StepId) {
         let by_tree = |known: &StepId| structure.relation(*known, step) == Relation::Before;
         if self.steps().iter().any(by_tree) {
             let left: Vec<StepId> = self.steps().iter().copied().filter(|known| !by_tree(known)).collect();

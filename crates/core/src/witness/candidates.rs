@@ -4,7 +4,7 @@ use super::recording::{Effect, Held, Place, Recording};
 use crate::analysis::tasks::{Block, Order};
 use crate::event::{AccessKind, LockMode, RegionId, SiteId};
 use crate::finding::Whole;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 use rustc_hash::FxHashMap;
 
 /// An access of a location.
@@ -132,7 +132,7 @@ impl Location {
     }
 
     /// Remembers the access that is happening now. `left` is how many conflicts may still be remembered.
-    pub(super) fn add<S: Structure>(&mut self, touch: Touch, order: &Order<'_, S>, left: &mut usize) {
+    pub(super) fn add<S: Relations>(&mut self, touch: Touch, order: &Order<'_, S>, left: &mut usize) {
         let later = self.touches.len() as u32;
         // Whether a remembered step is parallel is asked once for each run of accesses of the same step.
         let mut answered = (StepId::NONE, false, false);

@@ -75,7 +75,7 @@ use crate::analysis::tasks::{Flagged, Present, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
 use crate::event::{Addr, GroupId};
 use crate::finding::{Findings, RawStep};
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 use crate::tasks::Actor;
 use candidates::{Location, Touch};
 use decide::{LocationKey, Verdicts};
@@ -153,7 +153,7 @@ impl TaskAnalysis for Examination {
 
     type Cell = Cell;
 
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,

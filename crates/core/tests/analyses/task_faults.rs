@@ -31,11 +31,11 @@ fn trace(events: &str) -> String {
 /// two more threads that stands behind it.
 fn at_fault(events: &str, line: u64, message: &str, kind: &str) {
     let text = format!("{}T8|w(race)|\nT9|w(race)|\n", trace(events));
-    match pass(&text, &PtRacer, false) {
+    match pass(&text, &PtRacer::default(), false) {
         Err(fault) => assert_eq!(fault, (line, message.to_owned()), "{events}"),
         Ok(_) => panic!("no fault: {events}"),
     }
-    let outcome = pass(&text, &PtRacer, true).expect("repaired");
+    let outcome = pass(&text, &PtRacer::default(), true).expect("repaired");
     assert_eq!(outcome.repairs.iter().collect::<Vec<_>>(), [(kind, 1)], "{events}");
     assert_eq!(outcome.findings.len(), 1, "{events}");
     let examined = pass(&text, &Examination::new(&outcome.flagged, RACES), true).expect("repaired");
@@ -50,7 +50,7 @@ fn tasks_that_are_spawned_twice() {
 #[test]
 fn a_task_that_was_waited_for_may_be_spawned_again() {
     let text = trace("T0:spawn(a) T0:task_begin(a) T0:task_end(a) T0:task_wait T0:spawn(a) T0:task_begin(a)");
-    assert!(pass(&text, &PtRacer, false).is_ok());
+    assert!(pass(&text, &PtRacer::default(), false).is_ok());
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn locks_that_another_task_releases() {
 /// How many races both passes find in a run that must be repaired.
 fn races_when_repaired(events: &str) -> (usize, usize) {
     let text = trace(events);
-    assert!(pass(&text, &PtRacer, false).is_err());
-    let outcome = pass(&text, &PtRacer, true).expect("repaired");
+    assert!(pass(&text, &PtRacer::default(), false).is_err());
+    let outcome = pass(&text, &PtRacer::default(), true).expect("repaired");
     let examined = pass(&text, &Examination::new(&outcome.flagged, RACES), true).expect("repaired");
     (outcome.findings.len(), examined.findings.len())
 }

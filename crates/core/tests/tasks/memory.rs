@@ -100,7 +100,7 @@ fn stays_flat<A: TaskAnalysis>(analysis: &A, phase: impl Fn(&mut Run<'_, A>, u64
 
 #[test]
 fn phases_of_tasks_are_forgotten() {
-    stays_flat(&PtRacer, |run, phase| {
+    stays_flat(&PtRacer::default(), |run, phase| {
         run.phase(100, phase % 2 == 0);
     });
 }

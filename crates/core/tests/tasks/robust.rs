@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn any_events_can_be_analyzed(events in prop::collection::vec(event(), 0..100)) {
         each_structure(&events, || Spd3);
-        each_structure(&events, || PtRacer);
+        each_structure(&events, || PtRacer::default());
         each_structure(&events, || AllSets);
         each_structure(&events, || PublishedPtRacer);
         each_structure(&events, || Published);
@@ -267,7 +267,7 @@ fn the_beginning_of_a_run_tells_nothing_false() {
         let Some(Observed { events, .. }) = observe(&program, seed) else { continue };
         let oracle = Oracle::new(&program);
         let events = &events[..random.below(events.len() + 1)];
-        let races = examined(events, &PtRacer, examine(true, false, false));
+        let races = examined(events, &PtRacer::default(), examine(true, false, false));
         let steps = Modes { blocks: false, steps: true, gaps: false };
         let torn = examined(events, &TaskAtomicity::new(steps), examine(false, true, false));
         let blocks = Modes { blocks: true, steps: false, gaps: false };
@@ -281,7 +281,7 @@ fn the_beginning_of_a_run_tells_nothing_false() {
         each_structure(events, || examination(&everything()));
         // Without its beginning a run cannot have happened, mostly.
         let end = &events[random.below(events.len() + 1)..];
-        each_structure(end, || PtRacer);
+        each_structure(end, || PtRacer::default());
         each_structure(end, || TaskAtomicity::new(Modes { blocks: true, steps: true, gaps: true }));
         each_structure(end, || examination(&everything()));
     }

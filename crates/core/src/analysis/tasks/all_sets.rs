@@ -19,7 +19,7 @@ use crate::analysis::Part;
 use crate::event::AccessKind;
 use crate::finding::Findings;
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 
 /// The unbounded history.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ pub struct Cell {
 impl TaskAnalysis for AllSets {
     type Cell = Cell;
 
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,

@@ -11,7 +11,7 @@
 
 use super::Order;
 use crate::event::SiteId;
-use crate::sptree::{Relation, StepId, Structure};
+use crate::sptree::{Relation, Relations, StepId};
 
 /// A remembered access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,7 +68,7 @@ impl<E: ByStep> Kept<E> {
 
     /// A kept access by a step that is parallel to the current one.
     #[inline]
-    pub fn parallel<S: Structure>(&self, order: &mut Order<'_, S>) -> Option<E> {
+    pub fn parallel<S: Relations>(&self, order: &mut Order<'_, S>) -> Option<E> {
         if self.is_empty() {
             return None;
         }
@@ -84,9 +84,28 @@ impl<E: ByStep> Kept<E> {
         }
     }
 
+    /// A list of the two.
+    pub fn of(kept: Option<(E, E)>) -> Self {
+        let (english, hebrew) = kept.unwrap_or_default();
+        Self { english, hebrew, others: None }
+    }
+
+    /// The two, if there are no others. None in it: there are none at all.
+    pub fn only_two(&self) -> Option<Option<(E, E)>> {
+        self.others.is_none().then(|| (!self.is_empty()).then_some((self.english, self.hebrew)))
+    }
+
+    /// The only access, if there is no other. None in it: there is none at all.
+    pub fn only_one(&self) -> Option<Option<E>> {
+        match self.only_two()? {
+            Some((english, hebrew)) => (english.step() == hebrew.step()).then_some(Some(english)),
+            None => Some(None),
+        }
+    }
+
     /// Adds an access by the current step.
     #[inline]
-    pub fn add<S: Structure>(&mut self, order: &mut Order<'_, S>, new: E) {
+    pub fn add<S: Relations>(&mut self, order: &mut Order<'_, S>, new: E) {
         if self.is_empty() || self.is_only(order.step) {
             self.english = new;
             self.hebrew = new;
@@ -116,7 +135,7 @@ impl<E: ByStep> Kept<E> {
     }
 
     /// Some of the former two, or the new one, is kept no longer: keeps those that are not ordered, if that is wanted.
-    fn let_go<S: Structure>(
+    fn let_go<S: Relations>(
         &mut self,
         order: &mut Order<'_, S>,
         former: (E, E),

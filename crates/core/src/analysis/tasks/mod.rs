@@ -14,6 +14,7 @@
 pub mod all_sets;
 pub mod atomicity;
 pub mod kept;
+pub mod plain;
 pub mod ptracer;
 pub mod published_ptracer;
 pub mod spd3;
@@ -22,12 +23,11 @@ use crate::analysis::{Part, Statistic};
 use crate::event::{AccessKind, Addr, GroupId, LockId, Op, RegionId, SiteId, StackId, ThreadId};
 use crate::family::{Families, FamilyId, History};
 use crate::finding::{
-    Doubt, Evidence, FindingKey, Findings, Moment, Race, RawFinding, RawStep, Rule, Verdict,
+    Doubt, Evidence, FindingKey, Findings, Lineage, Moment, Race, RawFinding, RawStep, Rule, Verdict,
 };
 use crate::lockset::{LocksetId, Locksets};
-use crate::replay::tasks::OpenRegions;
 use crate::sptree::verdicts::Verdicts;
-use crate::sptree::{Relation, StepId, Structure};
+use crate::sptree::{Relation, Relations, StepId};
 use crate::tasks::{Actor, Known};
 use std::cell::Cell;
 
@@ -44,7 +44,7 @@ pub trait TaskAnalysis {
 
     /// An access touches a cell. True if another access of the same kind would tell and change nothing, as long as the
     /// task neither changes its locks nor comes to another step or block, and the memory is not freed.
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Self::Cell,
@@ -97,7 +97,7 @@ pub trait TaskAnalysis {
 
 /// The acting task at the moment of an access.
 #[derive(Debug)]
-pub struct Present<'a, S: Structure> {
+pub struct Present<'a, S: Relations> {
     /// The access.
     pub at: &'a RawStep,
     /// Who acts.
@@ -120,13 +120,27 @@ pub struct Present<'a, S: Structure> {
     /// in every schedule.
     pub era: u32,
     /// The steps and blocks that have not ended.
-    pub open_regions: &'a OpenRegions,
+    pub open_regions: &'a dyn OpenRegions,
+    /// Who did what, if that is known at once.
+    pub descent: Option<&'a dyn Descent>,
     /// All locksets.
     pub locksets: &'a mut Locksets,
     /// All families of locksets.
     pub families: &'a mut Families,
     /// Memory about which there is something to tell.
     pub flagged: &'a mut Flagged,
+}
+
+/// Who did what.
+pub trait Descent: std::fmt::Debug {
+    /// How the tasks of some steps descend from each other.
+    fn lineage(&self, steps: &[StepId]) -> Option<Lineage>;
+}
+
+/// Which regions have begun and not ended.
+pub trait OpenRegions: std::fmt::Debug {
+    /// True if a region has begun and not ended; also if that is not known.
+    fn is_open(&self, number: u32) -> bool;
 }
 
 /// An outermost annotated block within a step.
@@ -138,7 +152,7 @@ pub struct Block {
     pub region: RegionId,
 }
 
-impl<S: Structure> Present<'_, S> {
+impl<S: Relations> Present<'_, S> {
     /// The locks that keep other accesses from being at the same time: those held, and that of all atomic operations.
     #[inline]
     pub fn race_locks(&mut self) -> LocksetId {
@@ -210,13 +224,21 @@ impl<S: Structure> Present<'_, S> {
         self.suspect(
             Rule::DataRace,
             steps,
+            &[past.step, self.order.step],
             Evidence::Race(Race { addr: part.addr, size: part.size }),
             findings,
         );
     }
 
-    /// Tells a finding that has not been examined yet.
-    pub fn suspect(&self, rule: Rule, steps: Vec<RawStep>, evidence: Evidence, findings: &mut Findings) {
+    /// Tells a finding that has not been examined yet. `by` has for each operation the step that did it.
+    pub fn suspect(
+        &self,
+        rule: Rule,
+        steps: Vec<RawStep>,
+        by: &[StepId],
+        evidence: Evidence,
+        findings: &mut Findings,
+    ) {
         let mut sites: Vec<SiteId> = steps.iter().map(|step| step.moment.site).collect();
         if rule == Rule::DataRace {
             sites.sort_unstable();
@@ -227,7 +249,7 @@ impl<S: Structure> Present<'_, S> {
             verdict: Verdict::Suspected(Doubt::NotExamined),
             steps,
             evidence,
-            lineage: None,
+            lineage: self.descent.and_then(|descent| descent.lineage(by)),
             count: 1,
         });
     }
@@ -241,7 +263,7 @@ pub(crate) fn remembered(site: SiteId, kind: AccessKind, part: Part) -> RawStep 
 
 /// How other steps stand to the current one.
 #[derive(Debug)]
-pub struct Order<'a, S: Structure> {
+pub struct Order<'a, S: Relations> {
     /// The current step.
     pub step: StepId,
     pub(crate) structure: &'a S,
@@ -264,7 +286,7 @@ pub struct Questions {
     pub different: Option<rustc_hash::FxHashSet<(StepId, StepId)>>,
 }
 
-impl<S: Structure> Order<'_, S> {
+impl<S: Relations> Order<'_, S> {
     /// How a past step stands to the current one.
     #[inline]
     pub fn relation(&mut self, past: StepId) -> Relation {

@@ -16,7 +16,8 @@
 //!   locks, ordered after all that is kept.
 //!
 //! **Misses and false alarms.** None against the definition of an apparent race; whether the locks let some schedule show
-//! it is decided by [`crate::witness`]. The first race of a location is told here; the witness search looks at all.
+//! it is decided by [`crate::witness`]. The first race of a location is told here, or one for each set of locks at each
+//! access ([`PtRacer::goes_on`], online); the witness search looks at all.
 //!
 //! **Cost.** 64 bytes for a location with one set of locks; 56 more for each further one. At most four questions for each
 //! set of locks of the location.
@@ -24,16 +25,20 @@
 //! **State.** Only cells, each handed in exclusively.
 
 use super::kept::{Entry, Kept};
+use super::plain::{KeepsPlain, Plain};
 use super::{Order, Present, TaskAnalysis};
 use crate::analysis::Part;
 use crate::event::AccessKind;
 use crate::finding::Findings;
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 
 /// The PTRacer race detector.
 #[derive(Debug, Default)]
-pub struct PtRacer;
+pub struct PtRacer {
+    /// A location with a race is looked at further, for races of other places.
+    pub goes_on: bool,
+}
 
 /// The accesses under one set of locks.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +66,7 @@ const _: () = assert!(size_of::<Cell>() == 64);
 impl Class {
     /// A kept access that races with the current one.
     #[inline]
-    fn race<S: Structure>(&self, order: &mut Order<'_, S>, kind: AccessKind) -> Option<(Entry, AccessKind)> {
+    fn race<S: Relations>(&self, order: &mut Order<'_, S>, kind: AccessKind) -> Option<(Entry, AccessKind)> {
         if let Some(write) = self.writes.parallel(order) {
             return Some((write, AccessKind::Write));
         }
@@ -90,7 +95,7 @@ impl TaskAnalysis for PtRacer {
     type Cell = Cell;
 
     #[inline]
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,
@@ -114,14 +119,20 @@ impl TaskAnalysis for PtRacer {
         if !now.locksets.excludes(cell.first.locks, locks)
             && let Some((past, kind)) = cell.first.race(&mut now.order, part.kind)
         {
-            return tell(now, cell, part, past, kind, findings);
+            if !self.goes_on {
+                return tell(now, cell, part, past, kind, findings);
+            }
+            now.race(part, past, kind, findings);
         }
         if let Some(others) = &cell.others {
             for class in others.iter() {
                 if !now.locksets.excludes(class.locks, locks)
                     && let Some((past, kind)) = class.race(&mut now.order, part.kind)
                 {
-                    return tell(now, cell, part, past, kind, findings);
+                    if !self.goes_on {
+                        return tell(now, cell, part, past, kind, findings);
+                    }
+                    now.race(part, past, kind, findings);
                 }
             }
         }
@@ -156,8 +167,28 @@ impl TaskAnalysis for PtRacer {
     }
 }
 
+impl KeepsPlain for PtRacer {
+    const TELLS_RACES: bool = true;
+
+    fn of_plain(plain: Plain, era: u32) -> Cell {
+        let writes = Kept::of(plain.write.map(|write| (write, write)));
+        Cell {
+            first: Class { locks: LocksetId::EMPTY, era, reads: Kept::of(plain.reads), writes },
+            others: None,
+        }
+    }
+
+    fn plain(cell: &Cell) -> Option<Plain> {
+        let others = cell.others.as_ref().is_none_or(|others| others.is_empty());
+        if !others || !cell.first.locks.is_empty() {
+            return None;
+        }
+        Some(Plain { write: cell.first.writes.only_one()?, reads: cell.first.reads.only_two()? })
+    }
+}
+
 #[cold]
-fn tell<S: Structure>(
+fn tell<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     part: Part,
@@ -172,7 +203,7 @@ fn tell<S: Structure>(
 }
 
 /// Keeps an access under locks that are not those of the first class.
-fn keep_in_others<S: Structure>(
+fn keep_in_others<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     kind: AccessKind,

@@ -16,7 +16,7 @@ use crate::analysis::Part;
 use crate::event::AccessKind;
 use crate::finding::Findings;
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 
 /// The published race detector.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub struct Cell {
 impl TaskAnalysis for PublishedPtRacer {
     type Cell = Cell;
 
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,

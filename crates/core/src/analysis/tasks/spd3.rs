@@ -22,11 +22,12 @@
 //! **State.** Only cells, each handed in exclusively.
 
 use super::kept::{Entry, Kept};
+use super::plain::{KeepsPlain, Plain};
 use super::{Present, TaskAnalysis};
 use crate::analysis::Part;
 use crate::event::AccessKind;
 use crate::finding::Findings;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 
 /// The SPD3 race detector.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ impl TaskAnalysis for Spd3 {
     type Cell = Cell;
 
     #[inline]
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,
@@ -98,5 +99,18 @@ impl TaskAnalysis for Spd3 {
 
     fn bytes_beside(cell: &Cell) -> usize {
         cell.reads.bytes_beside()
+    }
+}
+
+impl KeepsPlain for Spd3 {
+    const TELLS_RACES: bool = true;
+
+    fn of_plain(plain: Plain, era: u32) -> Cell {
+        Cell { reads: Kept::of(plain.reads), write: plain.write.unwrap_or_default(), era, told: false }
+    }
+
+    fn plain(cell: &Cell) -> Option<Plain> {
+        let write = cell.write.step.is_some().then_some(cell.write);
+        (!cell.told).then_some(Plain { write, reads: cell.reads.only_two()? })
     }
 }

@@ -19,7 +19,6 @@ mod recent;
 mod regions;
 
 pub use checker::TaskChecker;
-pub use regions::OpenRegions;
 
 use super::threads::{Barrier, Locks};
 use super::{Counts, EnteredRegions, Fault, Outcome, Pass, Repairs, ReplayOptions};
@@ -37,6 +36,7 @@ use crate::stack::Stacks;
 use crate::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use crate::trace::Batch;
 use recent::RecentAccesses;
+use regions::Regions;
 use rustc_hash::FxHashMap;
 
 /// How a run with tasks is replayed.
@@ -117,7 +117,7 @@ pub struct TaskReplay<'a, A: TaskAnalysis, S: Structure> {
     counts: Counts,
     repairs: Repairs,
     regions: EnteredRegions,
-    open_regions: OpenRegions,
+    open_regions: Regions,
     /// How often nothing but one task was left.
     era: u32,
     /// The last number given to a step or block as a region, or to a turn.
@@ -167,7 +167,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             counts: Counts::default(),
             repairs: Repairs::default(),
             regions: EnteredRegions::default(),
-            open_regions: OpenRegions::default(),
+            open_regions: Regions::default(),
             era: 0,
             last_number: 0,
             recent_hits: 0,
@@ -390,6 +390,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             known_before: &data.known_before,
             era: self.era,
             open_regions: &self.open_regions,
+            descent: None,
             locksets: &mut self.locksets,
             families: &mut self.families,
             flagged: &mut self.flagged,

@@ -1,11 +1,12 @@
 //! Which regions are open: steps and blocks that have begun and not ended.
 
+use crate::analysis::tasks::OpenRegions;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// A set of numbers that are given in growing order and mostly taken back soon.
 #[derive(Debug, Default)]
-pub struct OpenRegions {
+pub(super) struct Regions {
     /// 64 numbers each, the latest ones.
     words: VecDeque<u64>,
     /// The number of the first bit.
@@ -14,7 +15,7 @@ pub struct OpenRegions {
     old: FxHashSet<u32>,
 }
 
-impl OpenRegions {
+impl Regions {
     /// So many words are kept: those of a hundred thousand regions.
     const WORDS: usize = 1 << 11;
 
@@ -62,10 +63,11 @@ impl OpenRegions {
             }
         }
     }
+}
 
-    /// True if a region has begun and not ended.
+impl OpenRegions for Regions {
     #[inline]
-    pub fn is_open(&self, number: u32) -> bool {
+    fn is_open(&self, number: u32) -> bool {
         match u64::from(number).checked_sub(self.first) {
             Some(offset) => {
                 let word = self.words.get((offset / 64) as usize);
@@ -82,7 +84,7 @@ mod tests {
 
     #[test]
     fn old_regions_are_not_forgotten_and_take_little_room() {
-        let mut regions = OpenRegions::default();
+        let mut regions = Regions::default();
         for number in 1..1_000_000u32 {
             regions.open(number);
             if number % 1000 != 0 {
@@ -90,7 +92,7 @@ mod tests {
             }
         }
         assert!((1..1_000_000).all(|number| regions.is_open(number) == (number % 1000 == 0)));
-        assert!(regions.words.len() <= OpenRegions::WORDS);
+        assert!(regions.words.len() <= Regions::WORDS);
         for number in (1000..1_000_000).step_by(1000) {
             regions.close(number);
         }

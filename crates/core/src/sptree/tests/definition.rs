@@ -1,6 +1,6 @@
 //! The tree to the letter of its definition.
 
-use crate::sptree::{Relation, StepId, Structure};
+use crate::sptree::{Relation, Relations, StepId, Structure};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -48,6 +48,24 @@ impl Definition {
     }
 }
 
+impl Relations for Definition {
+    fn relation(&self, step: StepId, other: StepId) -> Relation {
+        if step == other {
+            return Relation::Before;
+        }
+        let (a, b) = (self.way(step.index()), self.way(other.index()));
+        // The children of the least common ancestor that lead to the two.
+        let apart = a.iter().zip(&b).position(|(a, b)| a != b).expect("steps are leaves");
+        let (a, b) = (&self.nodes[a[apart]], &self.nodes[b[apart]]);
+        match (a.position < b.position, a.kind, b.kind) {
+            (true, Kind::Async, _) => Relation::Left,
+            (true, _, _) => Relation::Before,
+            (false, _, Kind::Async) => Relation::Right,
+            (false, _, _) => Relation::After,
+        }
+    }
+}
+
 impl Structure for Definition {
     type Place = Place;
     type Scope = usize;
@@ -84,22 +102,6 @@ impl Structure for Definition {
 
     fn advance(&mut self, place: &mut Place) {
         place.step = self.add(place.node, Kind::Step);
-    }
-
-    fn relation(&self, step: StepId, other: StepId) -> Relation {
-        if step == other {
-            return Relation::Before;
-        }
-        let (a, b) = (self.way(step.index()), self.way(other.index()));
-        // The children of the least common ancestor that lead to the two.
-        let apart = a.iter().zip(&b).position(|(a, b)| a != b).expect("steps are leaves");
-        let (a, b) = (&self.nodes[a[apart]], &self.nodes[b[apart]]);
-        match (a.position < b.position, a.kind, b.kind) {
-            (true, Kind::Async, _) => Relation::Left,
-            (true, _, _) => Relation::Before,
-            (false, _, Kind::Async) => Relation::Right,
-            (false, _, _) => Relation::After,
-        }
     }
 
     fn steps(&self) -> usize {

@@ -9,7 +9,7 @@ use super::labels::Labels;
 use super::ranks::Ranks;
 use super::tree::Tree;
 use super::verdicts::Verdicts;
-use super::{Relation, StepId, Structure};
+use super::{Relation, Relations, StepId, Structure};
 use definition::Definition;
 use plan::{Choice, Plan, Run};
 use proptest::prelude::*;
@@ -197,12 +197,12 @@ fn labels_are_compared_alone() {
     let rest = main.advance(&mut chunks);
     let opened = main.open(&mut chunks);
     let within = main.spawn(&mut chunks);
-    assert_eq!(first.relation(&task, &chunks), Relation::Before);
-    assert_eq!(task.relation(&rest, &chunks), Relation::Left);
-    assert_eq!(within.relation(&task, &chunks), Relation::Right);
-    assert_eq!(within.relation(&opened.within, &chunks), Relation::After);
-    assert_eq!(within.relation(&opened.after, &chunks), Relation::Before);
-    assert_eq!(opened.after.relation(&task, &chunks), Relation::Right);
+    assert_eq!(first.relation(&task, chunks.table()), Relation::Before);
+    assert_eq!(task.relation(&rest, chunks.table()), Relation::Left);
+    assert_eq!(within.relation(&task, chunks.table()), Relation::Right);
+    assert_eq!(within.relation(&opened.within, chunks.table()), Relation::After);
+    assert_eq!(within.relation(&opened.after, chunks.table()), Relation::Before);
+    assert_eq!(opened.after.relation(&task, chunks.table()), Relation::Right);
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::event::{AccessKind, Addr, GroupId};
 use crate::family::FamilyId;
 use crate::finding::{Evidence, Findings, Rule, Torn, Whole};
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ impl Groups {
     }
 
     /// An access of a region (0: of none). True if a repetition would tell and change nothing.
-    pub fn access<S: Structure>(
+    pub fn access<S: Relations>(
         &mut self,
         now: &mut Present<'_, S>,
         region: u32,
@@ -138,7 +138,8 @@ impl Groups {
         let earlier = group.regions[touched].1.clone();
         for first in earlier.iter().filter(|first| first.access.member != member) {
             let family = now.family_since(first.version);
-            let pair = Pair { step: now.order.step, first: first.site, second: touch.site };
+            let kinds = [first.access.kind, access.kind];
+            let pair = Pair { step: now.order.step, first: first.site, second: touch.site, kinds };
             if let Some((other, conflict)) = group.torn_by(now, first, access, family) {
                 group.told = true;
                 tell(now, part, id, pair, other, conflict, findings);
@@ -165,7 +166,7 @@ enum Conflict {
 
 impl Group {
     /// A remembered pair of a parallel region with which this pair cannot be put in order.
-    fn torn_by<S: Structure>(
+    fn torn_by<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         earlier: &Touch,
@@ -193,7 +194,7 @@ impl Group {
         None
     }
 
-    fn keep<S: Structure>(
+    fn keep<S: Relations>(
         &mut self,
         now: &mut Present<'_, S>,
         first: Access,
@@ -215,7 +216,7 @@ impl Group {
 }
 
 #[cold]
-fn tell<S: Structure>(
+fn tell<S: Relations>(
     now: &mut Present<'_, S>,
     part: Part,
     group: GroupId,
@@ -226,17 +227,18 @@ fn tell<S: Structure>(
 ) {
     now.flag(part, Rule::AtomicityViolation);
     let whole = now.block.map_or(Whole::Step, |block| Whole::Block(block.region));
-    // Kinds of the remembered ones are told by the examination.
+    let [first, second] = [(other.first, other.kinds[0]), (other.second, other.kinds[1])];
     let (b1, b2) = match conflict {
-        Conflict::Straight => (other.first, other.second),
-        Conflict::Crossed => (other.second, other.first),
+        Conflict::Straight => (first, second),
+        Conflict::Crossed => (second, first),
     };
     let steps = vec![
-        remembered(pair.first, AccessKind::Read, part),
-        remembered(b1, AccessKind::Write, part),
-        remembered(b2, AccessKind::Write, part),
+        remembered(pair.first, pair.kinds[0], part),
+        remembered(b1.0, b1.1, part),
+        remembered(b2.0, b2.1, part),
         *now.at,
     ];
     let torn = Torn { addr: part.addr, size: part.size, whole, group: Some(group), inside: vec![0, 3] };
-    now.suspect(Rule::AtomicityViolation, steps, Evidence::Torn(torn), findings);
+    let by = [pair.step, other.step, other.step, pair.step];
+    now.suspect(Rule::AtomicityViolation, steps, &by, Evidence::Torn(torn), findings);
 }

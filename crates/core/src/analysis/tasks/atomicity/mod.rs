@@ -34,25 +34,27 @@
 //! **Misses and false alarms.** None against the definition above. Whether the order in which locks are taken lets some
 //! schedule show it is decided by [`crate::witness`]. The first violation of a location is told.
 //!
-//! **Cost.** 136 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
+//! **Cost.** 152 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
 //! tasks are in the middle of regions that touched it. What was done before the last point at which only one task was left
 //! is forgotten at the next access.
 //!
-//! **State.** Cells, each handed in exclusively, and the groups, behind a `RefCell`.
+//! **State.** Cells, each handed in exclusively, and the groups, behind a lock that only accesses of programs with groups take.
 
 pub mod groups;
 pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
+use super::plain::{KeepsPlain, Plain};
 use super::{Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, SiteId};
 use crate::family::FamilyId;
 use crate::finding::{Evidence, Findings, Rule, Torn, Whole};
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 use groups::Groups;
-use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Which regions must be whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,13 +71,15 @@ pub struct Modes {
 #[derive(Debug)]
 pub struct TaskAtomicity {
     modes: Modes,
-    groups: RefCell<Groups>,
+    /// There are groups.
+    grouped: AtomicBool,
+    groups: Mutex<Groups>,
 }
 
 impl TaskAtomicity {
     /// A checker of the given regions.
     pub fn new(modes: Modes) -> Self {
-        Self { modes, groups: RefCell::default() }
+        Self { modes, grouped: AtomicBool::new(false), groups: Mutex::default() }
     }
 }
 
@@ -107,6 +111,7 @@ pub(super) struct Pair {
     step: StepId,
     first: SiteId,
     second: SiteId,
+    kinds: [AccessKind; 2],
 }
 
 impl ByStep for Pair {
@@ -140,6 +145,7 @@ struct Local {
     region: u32,
     first_version: u32,
     first: SiteId,
+    first_kind: AccessKind,
     /// [`NEVER`] if the region has not written.
     write_version: u32,
     write: SiteId,
@@ -149,7 +155,14 @@ const NEVER: u32 = u32::MAX;
 
 impl Default for Local {
     fn default() -> Self {
-        Self { region: 0, first_version: 0, first: SiteId::NONE, write_version: NEVER, write: SiteId::NONE }
+        Self {
+            region: 0,
+            first_version: 0,
+            first: SiteId::NONE,
+            first_kind: AccessKind::Read,
+            write_version: NEVER,
+            write: SiteId::NONE,
+        }
     }
 }
 
@@ -174,7 +187,7 @@ pub struct Cell {
     more: Option<Box<More>>,
 }
 
-const _: () = assert!(size_of::<Cell>() <= 136);
+const _: () = assert!(size_of::<Cell>() <= 152);
 
 /// What most locations do not need.
 #[derive(Clone, Debug, Default)]
@@ -198,7 +211,7 @@ impl TaskAnalysis for TaskAtomicity {
     type Cell = Cell;
 
     #[inline]
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,
@@ -228,14 +241,15 @@ impl TaskAnalysis for TaskAtomicity {
         if cell.told & self.all_told() != self.all_told() {
             keep_single(now, cell, part.kind);
         }
-        if self.groups.borrow().is_declared() {
-            nothing_new &= self.groups.borrow_mut().access(now, region, part, findings);
+        if self.has_groups() {
+            nothing_new &= self.groups().access(now, region, part, findings);
         }
         nothing_new
     }
 
     fn group(&self, group: GroupId, addr: Addr, size: u32) {
-        self.groups.borrow_mut().declare(group, addr, size);
+        self.groups().declare(group, addr, size);
+        self.grouped.store(true, Ordering::Release);
     }
 
     fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
@@ -256,7 +270,7 @@ impl TaskAnalysis for TaskAtomicity {
     }
 
     fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {
-        self.groups.borrow_mut().visit_steps(visit);
+        self.groups().visit_steps(visit);
     }
 
     fn bytes_beside(cell: &Cell) -> usize {
@@ -270,19 +284,51 @@ impl TaskAnalysis for TaskAtomicity {
     }
 }
 
+impl KeepsPlain for TaskAtomicity {
+    const TELLS_RACES: bool = false;
+
+    fn keeps_plain(&self) -> bool {
+        !self.modes.steps && !self.has_groups()
+    }
+
+    fn of_plain(plain: Plain, era: u32) -> Cell {
+        let writes = Kept::of(plain.write.map(|write| (write, write)));
+        let singles = Singles { locks: LocksetId::EMPTY, reads: Kept::of(plain.reads), writes };
+        Cell { singles, era, ..Cell::default() }
+    }
+
+    fn plain(cell: &Cell) -> Option<Plain> {
+        let alone = cell.more.is_none() && cell.told == 0 && cell.local.region == 0;
+        if !alone || !cell.pairs.kept.is_empty() || !cell.singles.locks.is_empty() {
+            return None;
+        }
+        Some(Plain { write: cell.singles.writes.only_one()?, reads: cell.singles.reads.only_two()? })
+    }
+}
+
 impl TaskAtomicity {
     /// The region instance to which an access belongs; 0 if to none.
     #[inline]
-    fn region<S: Structure>(&self, now: &Present<'_, S>, part: Part) -> u32 {
+    fn region<S: Relations>(&self, now: &Present<'_, S>, part: Part) -> u32 {
         if self.modes.steps {
             return now.step_instance;
         }
         match now.block {
             _ if !self.modes.blocks => 0,
             Some(block) => block.instance,
-            None if self.groups.borrow().is_marked(part) => now.step_instance,
+            None if self.has_groups() && self.groups().is_marked(part) => now.step_instance,
             None => 0,
         }
+    }
+
+    /// True if locations were declared to belong together.
+    #[inline]
+    pub fn has_groups(&self) -> bool {
+        self.grouped.load(Ordering::Acquire)
+    }
+
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn all_told(&self) -> u8 {
@@ -293,7 +339,7 @@ impl TaskAtomicity {
 
 /// An access within a region: as A3. True if a repetition would tell and change nothing.
 #[inline]
-fn inside<S: Structure>(
+fn inside<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     region: u32,
@@ -304,17 +350,24 @@ fn inside<S: Structure>(
     let is_write = part.kind == AccessKind::Write;
     if cell.local.region != region && !find_local(now, cell, region) {
         let write = if is_write { (version, site) } else { (NEVER, SiteId::NONE) };
-        cell.local =
-            Local { region, first_version: version, first: site, write_version: write.0, write: write.1 };
+        cell.local = Local {
+            region,
+            first_version: version,
+            first: site,
+            first_kind: part.kind,
+            write_version: write.0,
+            write: write.1,
+        };
         return false;
     }
     let local = cell.local;
     let family = now.family_since(local.first_version);
     if let Some((entry, kind)) = tearing(now, cell, local.first_version, family, false) {
-        tell(now, cell, part, (local.first, entry, kind), None, findings);
+        tell(now, cell, part, ((local.first, local.first_kind), entry, kind), None, findings);
         return true;
     }
-    let pair = Pair { step: now.order.step, first: local.first, second: site };
+    let kinds = [local.first_kind, part.kind];
+    let pair = Pair { step: now.order.step, first: local.first, second: site, kinds };
     if cell.pairs.kept.is_empty() {
         cell.pairs.family = family;
     }
@@ -335,17 +388,18 @@ fn inside<S: Structure>(
     }
     let family = now.family_since(local.write_version);
     if let Some((entry, kind)) = tearing(now, cell, local.write_version, family, true) {
-        tell(now, cell, part, (local.write, entry, kind), None, findings);
+        tell(now, cell, part, ((local.write, AccessKind::Write), entry, kind), None, findings);
         return true;
     }
-    let pair = Pair { step: now.order.step, first: local.write, second: site };
+    let kinds = [AccessKind::Write; 2];
+    let pair = Pair { step: now.order.step, first: local.write, second: site, kinds };
     add_pair(&mut cell.more.get_or_insert_default().write_pairs, &mut now.order, family, pair);
     true
 }
 
 /// Makes the region's first accesses the current ones. False if there are none. Those of other regions are put aside
 /// while they are open.
-fn find_local<S: Structure>(now: &Present<'_, S>, cell: &mut Cell, region: u32) -> bool {
+fn find_local<S: Relations>(now: &Present<'_, S>, cell: &mut Cell, region: u32) -> bool {
     if cell.local.region != 0 && now.open_regions.is_open(cell.local.region) {
         cell.more.get_or_insert_default().locals.push(cell.local);
     }
@@ -367,7 +421,7 @@ fn find_local<S: Structure>(now: &Present<'_, S>, cell: &mut Cell, region: u32) 
 /// A remembered access that fits into a family, by a step that is parallel to the current one as it was at a version: a
 /// write, or a read if reads tear.
 #[inline]
-fn tearing<S: Structure>(
+fn tearing<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &Cell,
     version: u32,
@@ -388,7 +442,7 @@ fn tearing<S: Structure>(
     None
 }
 
-fn add_pair<S: Structure>(list: &mut Vec<Pairs>, order: &mut Order<'_, S>, family: FamilyId, pair: Pair) {
+fn add_pair<S: Relations>(list: &mut Vec<Pairs>, order: &mut Order<'_, S>, family: FamilyId, pair: Pair) {
     match list.iter_mut().find(|pairs| pairs.family == family) {
         Some(pairs) => pairs.kept.add(order, pair),
         None => {
@@ -401,7 +455,7 @@ fn add_pair<S: Structure>(list: &mut Vec<Pairs>, order: &mut Order<'_, S>, famil
 
 /// An access as A2: looks for pairs that it tears.
 #[inline]
-fn between<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
+fn between<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
     let locks = now.locks;
     let torn = match part.kind {
         AccessKind::Write => {
@@ -419,7 +473,7 @@ fn between<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, 
 }
 
 #[inline]
-fn torn_pair<S: Structure>(now: &mut Present<'_, S>, list: &[Pairs], locks: LocksetId) -> Option<Pair> {
+fn torn_pair<S: Relations>(now: &mut Present<'_, S>, list: &[Pairs], locks: LocksetId) -> Option<Pair> {
     for pairs in list {
         if !pairs.kept.is_empty()
             && !pairs.kept.is_only(now.order.step)
@@ -434,7 +488,7 @@ fn torn_pair<S: Structure>(now: &mut Present<'_, S>, list: &[Pairs], locks: Lock
 
 /// Looks for reads and writes under two holds of one lock.
 #[inline]
-fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
+fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
     if part.kind == AccessKind::Write
         && let Some(more) = &cell.more
         && !more.gaps.is_empty()
@@ -476,10 +530,19 @@ fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             }
             let family = now.family_since(read.version);
             if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
-                tell(now, cell, part, (read.site, entry, kind), Some(LockId::NONE), findings);
+                tell(
+                    now,
+                    cell,
+                    part,
+                    ((read.site, AccessKind::Read), entry, kind),
+                    Some(LockId::NONE),
+                    findings,
+                );
                 return;
             }
-            let pair = Pair { step: now.order.step, first: read.site, second: now.at.moment.site };
+            let (first, second) = (read.site, now.at.moment.site);
+            let kinds = [AccessKind::Read, AccessKind::Write];
+            let pair = Pair { step: now.order.step, first, second, kinds };
             add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
         }
     }
@@ -488,7 +551,7 @@ fn gap<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
 /// Remembers the access as a possible A2. What the step has learned in its middle does not count: an access of which it
 /// has learned only then may still come between its own.
 #[inline]
-fn keep_single<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, kind: AccessKind) {
+fn keep_single<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, kind: AccessKind) {
     let (locks, entry) = (now.locks, now.entry());
     if cell.singles.is_empty() {
         cell.singles.locks = locks;
@@ -513,22 +576,22 @@ fn keep_single<S: Structure>(now: &mut Present<'_, S>, cell: &mut Cell, kind: Ac
 
 /// Tells a violation whose last access is the current one. `gap` is given if it is about two holds of a lock.
 #[cold]
-fn tell<S: Structure>(
+fn tell<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     part: Part,
-    (first, second, kind): (SiteId, Entry, AccessKind),
+    ((first, first_kind), second, kind): ((SiteId, AccessKind), Entry, AccessKind),
     gap: Option<LockId>,
     findings: &mut Findings,
 ) {
-    // Of A1 only the place is known; whether it was a read or a write is told by the examination.
-    let steps = vec![remembered(first, AccessKind::Read, part), remembered(second.site, kind, part), *now.at];
-    finish(now, cell, part, steps, gap, findings);
+    let steps = vec![remembered(first, first_kind, part), remembered(second.site, kind, part), *now.at];
+    let by = [now.order.step, second.step, now.order.step];
+    finish(now, cell, part, (steps, by), gap, findings);
 }
 
 /// Tells a violation whose middle access is the current one.
 #[cold]
-fn tell_as_second<S: Structure>(
+fn tell_as_second<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     part: Part,
@@ -536,16 +599,17 @@ fn tell_as_second<S: Structure>(
     gap: Option<LockId>,
     findings: &mut Findings,
 ) {
-    let first = remembered(pair.first, AccessKind::Read, part);
-    let third = remembered(pair.second, AccessKind::Write, part);
-    finish(now, cell, part, vec![first, *now.at, third], gap, findings);
+    let first = remembered(pair.first, pair.kinds[0], part);
+    let third = remembered(pair.second, pair.kinds[1], part);
+    let by = [pair.step, now.order.step, pair.step];
+    finish(now, cell, part, (vec![first, *now.at, third], by), gap, findings);
 }
 
-fn finish<S: Structure>(
+fn finish<S: Relations>(
     now: &mut Present<'_, S>,
     cell: &mut Cell,
     part: Part,
-    steps: Vec<crate::finding::RawStep>,
+    (steps, by): (Vec<crate::finding::RawStep>, [StepId; 3]),
     gap: Option<LockId>,
     findings: &mut Findings,
 ) {
@@ -559,5 +623,5 @@ fn finish<S: Structure>(
     cell.told |= bit;
     now.flag(part, rule);
     let torn = Torn { addr: part.addr, size: part.size, whole, group: None, inside: vec![0, 2] };
-    now.suspect(rule, steps, Evidence::Torn(torn), findings);
+    now.suspect(rule, steps, &by, Evidence::Torn(torn), findings);
 }

@@ -26,7 +26,7 @@ use crate::analysis::Part;
 use crate::event::{AccessKind, SiteId};
 use crate::finding::{Evidence, Findings, Rule, Torn, Whole};
 use crate::lockset::LocksetId;
-use crate::sptree::{StepId, Structure};
+use crate::sptree::{Relations, StepId};
 use crate::tasks::Actor;
 
 /// The published checker. Every step is a region, for all locations.
@@ -75,7 +75,7 @@ pub struct Cell {
 impl TaskAnalysis for Published {
     type Cell = Cell;
 
-    fn access<S: Structure>(
+    fn access<S: Relations>(
         &self,
         now: &mut Present<'_, S>,
         cell: &mut Cell,
@@ -137,7 +137,7 @@ impl TaskAnalysis for Published {
 }
 
 /// True if no lock was held from a first access to now. Names of locks are unique within a step only.
-fn may_be_torn<S: Structure>(now: &mut Present<'_, S>, first: &First) -> bool {
+fn may_be_torn<S: Relations>(now: &mut Present<'_, S>, first: &First) -> bool {
     let common = now.locksets.intersection(first.locks, now.locks);
     if common.is_empty() {
         return true;
@@ -155,11 +155,11 @@ fn may_be_torn<S: Structure>(now: &mut Present<'_, S>, first: &First) -> bool {
     still_held.is_empty()
 }
 
-fn is_parallel<S: Structure>(order: &mut Order<'_, S>, history: Option<History>) -> bool {
+fn is_parallel<S: Relations>(order: &mut Order<'_, S>, history: Option<History>) -> bool {
     history.is_some_and(|history| order.is_parallel(history.step))
 }
 
-fn pair_is_parallel<S: Structure>(order: &mut Order<'_, S>, pair: &Pair) -> bool {
+fn pair_is_parallel<S: Relations>(order: &mut Order<'_, S>, pair: &Pair) -> bool {
     is_parallel(order, pair.as_ref().map(|(_, second)| *second))
 }
 
@@ -168,7 +168,7 @@ type Triple = [History; 3];
 
 /// The paper's Check: a pair and a single access of a parallel step that form an unserializable triple. One of the two is
 /// by the current step.
-fn check<S: Structure>(order: &mut Order<'_, S>, pair: &Pair, single: Option<History>) -> Option<Triple> {
+fn check<S: Relations>(order: &mut Order<'_, S>, pair: &Pair, single: Option<History>) -> Option<Triple> {
     let (Some((Some(first), second)), Some(single)) = (pair, single) else { return None };
     let other = if second.step == order.step { single.step } else { second.step };
     let conflicts = |one: &History| one.kind == AccessKind::Write || single.kind == AccessKind::Write;
@@ -177,7 +177,7 @@ fn check<S: Structure>(order: &mut Order<'_, S>, pair: &Pair, single: Option<His
 
 impl Cell {
     /// Figures 7 and 8.
-    fn first_access_of_task<S: Structure>(
+    fn first_access_of_task<S: Relations>(
         &mut self,
         order: &mut Order<'_, S>,
         current: History,
@@ -201,7 +201,7 @@ impl Cell {
     }
 
     /// Figure 9. `read` and `write` are the task's first accesses, if no lock was held since.
-    fn further_access<S: Structure>(
+    fn further_access<S: Relations>(
         &mut self,
         order: &mut Order<'_, S>,
         current: History,
@@ -245,15 +245,16 @@ impl Cell {
         torn
     }
 
-    fn check_writes<S: Structure>(&self, order: &mut Order<'_, S>, pair: Pair) -> Option<Triple> {
+    fn check_writes<S: Relations>(&self, order: &mut Order<'_, S>, pair: Pair) -> Option<Triple> {
         self.writes.into_iter().find_map(|write| check(order, &pair, write))
     }
 }
 
 #[cold]
-fn tell<S: Structure>(now: &mut Present<'_, S>, part: Part, triple: Triple, findings: &mut Findings) {
+fn tell<S: Relations>(now: &mut Present<'_, S>, part: Part, triple: Triple, findings: &mut Findings) {
     now.flag(part, Rule::AtomicityViolation);
     let steps = triple.map(|history| remembered(history.site, history.kind, part)).to_vec();
     let torn = Torn { addr: part.addr, size: part.size, whole: Whole::Step, group: None, inside: vec![0, 2] };
-    now.suspect(Rule::AtomicityViolation, steps, Evidence::Torn(torn), findings);
+    let by = triple.map(|history| history.step);
+    now.suspect(Rule::AtomicityViolation, steps, &by, Evidence::Torn(torn), findings);
 }

@@ -1,0 +1,32 @@
+//! What is remembered about most memory: accesses without locks, outside of blocks, by few steps.
+//!
+//! All analyses of tasks keep the same of such accesses, so that the online driver can keep it in a few bits without asking
+//! them. Only when there is more to remember the cell of the analysis takes over, made of what was plain.
+
+use super::kept::Entry;
+
+/// Accesses without locks and outside of blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Plain {
+    /// The last write: all others come before it.
+    pub write: Option<Entry>,
+    /// The reads that are last in English and in Hebrew order. A read before the write need not be among them.
+    pub reads: Option<(Entry, Entry)>,
+}
+
+/// An analysis that keeps no more than that of plain accesses.
+pub trait KeepsPlain: super::TaskAnalysis {
+    /// True if two parallel accesses, one of them a write, are told at once.
+    const TELLS_RACES: bool;
+
+    /// True if plain accesses need not be looked at by the analysis itself as long as they fit.
+    fn keeps_plain(&self) -> bool {
+        true
+    }
+
+    /// A cell that remembers just this. `era` is the present one.
+    fn of_plain(plain: Plain, era: u32) -> Self::Cell;
+
+    /// What a cell remembers, if there is nothing else in it.
+    fn plain(cell: &Self::Cell) -> Option<Plain>;
+}
