@@ -64,7 +64,7 @@ fn clock() -> u64 {
 }
 
 /// Tokens that are small numbers, such as descriptors, do not share words.
-fn token_address(token: usize) -> usize {
+pub(crate) fn token_address(token: usize) -> usize {
     if token < layout::PAGE_BYTES * 2 { token * layout::WORD_BYTES } else { token }
 }
 
@@ -282,7 +282,11 @@ impl<A: Shadowed> Driver<A> {
         }
     }
 
-    fn on_object<R>(&self, address: usize, act: impl FnOnce(&mut ObjectsAt<'_, A>) -> R) -> Option<R> {
+    fn on_object<R>(
+        &self,
+        address: usize,
+        act: impl FnOnce(&mut ObjectsAt<'_, A::Sync, ThreadId>) -> R,
+    ) -> Option<R> {
         let mut locked: Locked<'_, A> = Word::of(address).lock()?;
         Some(act(&mut locked.make_record().objects.at(address)))
     }

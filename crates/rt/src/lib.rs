@@ -35,6 +35,7 @@ mod regions;
 mod shadow;
 mod spin;
 pub mod start;
+mod tasks;
 mod tbb;
 mod telling;
 mod thread;

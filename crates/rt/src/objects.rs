@@ -3,28 +3,30 @@
 //! share a word.
 
 use crate::layout::WORD_BYTES;
-use crate::shadow::Shadowed;
-use keirin_core::event::{BarrierId, ConditionId, LockId, ThreadId};
+use keirin_core::event::{BarrierId, ConditionId, LockId};
 use keirin_core::replay::{Barrier, Lock};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The things in one word, each with the byte of the word at which it lies. Mostly there is one.
-pub(crate) struct Objects<A: Shadowed>(Vec<(u8, Object<A>)>);
+///
+/// `S` is what an analysis keeps for each, `H` who can hold a lock.
+pub(crate) struct Objects<S, H>(Vec<(u8, Object<S, H>)>);
 
 /// The things at one address.
-pub(crate) struct ObjectsAt<'a, A: Shadowed> {
-    list: &'a mut Vec<(u8, Object<A>)>,
+pub(crate) struct ObjectsAt<'a, S, H> {
+    list: &'a mut Vec<(u8, Object<S, H>)>,
     byte: u8,
 }
 
-enum Object<A: Shadowed> {
-    Lock(LockId, Lock<A::Sync, ThreadId>),
-    Condition(ConditionId, A::Sync),
-    Barrier(BarrierId, Barrier<A::Sync>),
-    Token(A::Sync),
+enum Object<S, H> {
+    Lock(LockId, Lock<S, H>),
+    Condition(ConditionId, S),
+    Barrier(BarrierId, Barrier<S>),
+    Token(S),
+    Atomic(S),
 }
 
-impl<A: Shadowed> Default for Objects<A> {
+impl<S, H> Default for Objects<S, H> {
     fn default() -> Self {
         Self(Vec::new())
     }
@@ -43,7 +45,7 @@ pub(crate) fn locks() -> u32 {
 macro_rules! find_or_make {
     ($at:expr, $kind:ident($($part:ident),+), $make:expr) => {{
         let ObjectsAt { list, byte } = $at;
-        let is_it = |object: &(u8, Object<A>)| object.0 == *byte && matches!(object.1, Object::$kind(..));
+        let is_it = |object: &(u8, Object<S, H>)| object.0 == *byte && matches!(object.1, Object::$kind(..));
         let index = match list.iter().position(is_it) {
             Some(index) => index,
             None => {
@@ -58,14 +60,14 @@ macro_rules! find_or_make {
     }};
 }
 
-impl<A: Shadowed> Objects<A> {
+impl<S, H> Objects<S, H> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Those at an address of the word.
     #[inline]
-    pub(crate) fn at(&mut self, address: usize) -> ObjectsAt<'_, A> {
+    pub(crate) fn at(&mut self, address: usize) -> ObjectsAt<'_, S, H> {
         ObjectsAt { list: &mut self.0, byte: (address % WORD_BYTES) as u8 }
     }
 
@@ -75,14 +77,14 @@ impl<A: Shadowed> Objects<A> {
     }
 }
 
-impl<A: Shadowed> ObjectsAt<'_, A> {
+impl<S: Default, H: Copy + PartialEq> ObjectsAt<'_, S, H> {
     /// Forgets them.
     pub(crate) fn forget(&mut self) {
         self.list.retain(|(byte, _)| *byte != self.byte);
     }
 
     /// The lock at this address. True if it is new.
-    pub(crate) fn lock(&mut self) -> (LockId, &mut Lock<A::Sync, ThreadId>, bool) {
+    pub(crate) fn lock(&mut self) -> (LockId, &mut Lock<S, H>, bool) {
         let known = self.known_lock().is_some();
         let make = || Object::Lock(LockId(LOCKS.fetch_add(1, Ordering::Relaxed)), Lock::default());
         let (id, lock) = find_or_make!(self, Lock(id, lock), make());
@@ -90,7 +92,7 @@ impl<A: Shadowed> ObjectsAt<'_, A> {
     }
 
     /// The lock at this address, if it was ever taken.
-    pub(crate) fn known_lock(&mut self) -> Option<(LockId, &mut Lock<A::Sync, ThreadId>)> {
+    pub(crate) fn known_lock(&mut self) -> Option<(LockId, &mut Lock<S, H>)> {
         self.list.iter_mut().find_map(|object| match object {
             (byte, Object::Lock(id, lock)) if *byte == self.byte => Some((*id, lock)),
             _ => None,
@@ -98,15 +100,14 @@ impl<A: Shadowed> ObjectsAt<'_, A> {
     }
 
     /// The condition at this address.
-    pub(crate) fn condition(&mut self) -> (ConditionId, &mut A::Sync) {
+    pub(crate) fn condition(&mut self) -> (ConditionId, &mut S) {
         let make = || ConditionId(CONDITIONS.fetch_add(1, Ordering::Relaxed));
-        let (id, sync) =
-            find_or_make!(self, Condition(id, sync), Object::Condition(make(), A::Sync::default()));
+        let (id, sync) = find_or_make!(self, Condition(id, sync), Object::Condition(make(), S::default()));
         (*id, sync)
     }
 
     /// The barrier at this address.
-    pub(crate) fn barrier(&mut self) -> (BarrierId, &mut Barrier<A::Sync>) {
+    pub(crate) fn barrier(&mut self) -> (BarrierId, &mut Barrier<S>) {
         let make = || BarrierId(BARRIERS.fetch_add(1, Ordering::Relaxed));
         let (id, barrier) =
             find_or_make!(self, Barrier(id, barrier), Object::Barrier(make(), Barrier::default()));
@@ -114,7 +115,33 @@ impl<A: Shadowed> ObjectsAt<'_, A> {
     }
 
     /// What two sides agreed on by this address.
-    pub(crate) fn token(&mut self) -> &mut A::Sync {
-        find_or_make!(self, Token(sync), Object::Token(A::Sync::default()))
+    pub(crate) fn token(&mut self) -> &mut S {
+        find_or_make!(self, Token(sync), Object::Token(S::default()))
+    }
+
+    /// What the last releasing operation on an atomic variable at this address has published, if any has.
+    pub(crate) fn known_atomic(&mut self) -> Option<&mut S> {
+        self.list.iter_mut().find_map(|object| match object {
+            (byte, Object::Atomic(sync)) if *byte == self.byte => Some(sync),
+            _ => None,
+        })
+    }
+
+    /// The same; if there was none it is made.
+    pub(crate) fn atomic(&mut self) -> &mut S {
+        find_or_make!(self, Atomic(sync), Object::Atomic(S::default()))
+    }
+}
+
+impl<S: Default, H> Objects<S, H> {
+    /// Shows all that an analysis keeps in them.
+    pub(crate) fn for_each(&mut self, mut show: impl FnMut(&mut S)) {
+        for (_, object) in &mut self.0 {
+            match object {
+                Object::Lock(_, lock) => show(&mut lock.sync),
+                Object::Condition(_, sync) | Object::Token(sync) | Object::Atomic(sync) => show(sync),
+                Object::Barrier(_, barrier) => barrier.for_each(&mut show),
+            }
+        }
     }
 }

@@ -34,6 +34,10 @@ pub(crate) struct Options {
     /// A file that tells which functions are atomic.
     pub(crate) atomic_functions: Option<CString>,
     pub(crate) critical_sections: bool,
+    /// Which regions of tasks must be whole; none: the usual ones.
+    pub(crate) check: Vec<String>,
+    /// The analyses of tasks are those of the papers, to the letter.
+    pub(crate) published: bool,
     /// The program was started again, in another address space.
     pub(crate) started_again: Option<Again>,
 }
@@ -103,6 +107,12 @@ impl Options {
                         text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
                     true
                 }
+                "check" => {
+                    options.check =
+                        text.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                    true
+                }
+                "algorithm" => assign(&mut options.published, Some(text == "published")),
                 "record" => {
                     options.record = path();
                     true

@@ -39,7 +39,9 @@ use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::quiet;
 use crate::spin::pause;
-use cells::{ByteTable, Cells, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
+pub(crate) use cells::Cells;
+use cells::{ByteTable, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
+use keirin_core::event::ThreadId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
@@ -61,7 +63,7 @@ pub(crate) struct Word([AtomicU64; 4]);
 pub(crate) struct Record<A: Shadowed> {
     cells: Cells<A::Cell>,
     /// Locks and the like that lie at this address.
-    pub(crate) objects: Objects<A>,
+    pub(crate) objects: Objects<A::Sync, ThreadId>,
 }
 
 impl<A: Shadowed> Default for Record<A> {
@@ -77,6 +79,11 @@ impl Word {
         // SAFETY: the whole shadow is mapped, aligned and zeroed at the start and never unmapped; it is only ever accessed
         // as words of atomics.
         unsafe { &*(shadow_of(addr) as *const Word) }
+    }
+
+    /// Where it lies.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
     }
 
     /// Takes the word, and all that threads have kept for themselves. None if the runtime is being switched off, so that
@@ -153,7 +160,7 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     fn put_record(&mut self, record: Box<Record<A>>) -> &mut Record<A> {
-        pages::mark_record(self.word);
+        pages::mark_record(self.word.address());
         for index in [0, 2, 3] {
             self.word.0[index].store(0, Ordering::Relaxed);
         }
@@ -209,7 +216,7 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     fn put_bytes(&mut self, table: ByteTable) {
-        pages::mark_record(self.word);
+        pages::mark_record(self.word.address());
         #[cfg(test)]
         tests::made();
         self.set_numbers([0, Box::into_raw(Box::new(table)) as u64 | BYTES, 0, 0]);
@@ -456,6 +463,6 @@ impl Word {
         let empty = self.0[0].load(Ordering::Relaxed) == 0
             && self.0[2].load(Ordering::Relaxed) == 0
             && self.0[1].load(Ordering::Relaxed) == 0;
-        empty && !pages::admit(self)
+        empty && !pages::admit(self.address())
     }
 }

@@ -8,7 +8,7 @@ use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::watcher::Watcher;
-use crate::{arena, files, layout, modules, regions, telling, thread, tls, watch};
+use crate::{arena, files, layout, modules, regions, tasks, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::FastTrack;
@@ -157,7 +157,8 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
             Err(error) => telling::note(&format!("the list of atomic functions cannot be read: {error}")),
         }
     }
-    let watcher = choose(&options);
+    let watcher =
+        tasks::choose(&options).filter(|_| options.record.is_none()).unwrap_or_else(|| choose(&options));
     let functions = watcher.recorder().is_some() || regions::has_functions();
     watch::switch_on(watcher, &options, functions);
     // SAFETY: the function has the right type; it runs after the exit handlers of the program, which come later.

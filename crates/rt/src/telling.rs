@@ -428,6 +428,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         accesses,
         threads: Registry::with(|registry| registry.entries().len() as u64),
         locks: u64::from(objects::locks()),
+        tasks: watcher.tasks(),
         ..Counts::default()
     });
     let statistic = |name, value| Statistic { analysis: "runtime", name, value };
@@ -435,6 +436,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         statistic("bytes of shadow memory in use at the end", shadow::pages::used() as u64),
         statistic("bytes of other memory of keirin's", arena::taken() as u64),
     ];
+    statistics.extend(watcher.statistics());
     statistics.extend(openmp::counts().map(|(name, count)| statistic(name, count)));
     telling.writer.statistics(&statistics);
     telling.writer.end(end);

@@ -49,6 +49,10 @@ struct RecentPlace {
 /// A thread of the program.
 pub(crate) struct Thread {
     inside: AtomicBool,
+    /// It is inside, but does nothing until another thread lets it.
+    waiting: AtomicBool,
+    /// The lowest address on its stack that may be known to the analysis, of those above its last task's frames.
+    lowest: usize,
     pub(crate) id: ThreadId,
     /// Who this thread is for the analysis: itself, or one whose work it goes on with.
     pub(crate) actor: ThreadId,
@@ -85,6 +89,8 @@ impl Thread {
     pub(crate) fn new(id: ThreadId, actor: ThreadId, position: u64, state: *mut ()) -> Box<Self> {
         Box::new(Self {
             inside: AtomicBool::new(false),
+            waiting: AtomicBool::new(false),
+            lowest: usize::MAX,
             id,
             actor,
             position,
@@ -104,6 +110,34 @@ impl Thread {
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
             sites: Box::default(),
         })
+    }
+
+    /// The thread waits inside of the runtime, or does so no longer.
+    pub(crate) fn set_waiting(&self, waiting: bool) {
+        self.waiting.store(waiting, Ordering::Release);
+    }
+
+    /// True if it is inside of the runtime, and not waiting there.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.inside.load(Ordering::Acquire) && !self.waiting.load(Ordering::Acquire)
+    }
+
+    /// The calling thread, which is this one, uses an address: perhaps on its own stack.
+    #[inline(always)]
+    pub(crate) fn note_stack(&mut self, addr: usize) {
+        const FARTHEST: usize = 1 << 26;
+        let here = 0u8;
+        if addr < self.lowest && addr.wrapping_sub(&raw const here as usize) < FARTHEST {
+            self.lowest = addr;
+        }
+    }
+
+    /// The part of the stack of the calling thread, which is this one, below an address that may be known: its start and its
+    /// size. From now on nothing of it is.
+    pub(crate) fn leave_stack(&mut self, top: usize) -> (usize, usize) {
+        let lowest = self.lowest;
+        self.lowest = self.lowest.max(top);
+        (lowest, top.saturating_sub(lowest))
     }
 
     /// Gives back what an ended thread does not need.

@@ -29,6 +29,8 @@ pub(crate) const READ: usize = 16;
 pub(crate) const READ_AMONG_OTHERS: usize = 24;
 /// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
 pub(crate) const NOTE: usize = 32;
+/// Offset of the step that this thread is at, as the shadow of programs with tasks has it; 0: always ask.
+pub(crate) const TASK: usize = 40;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
 const DESCRIPTOR: usize = 64;
 const DESCRIPTOR_SIZE: usize = 72;
@@ -112,6 +114,13 @@ pub(crate) fn set_epoch(wrote: u64, read: u64) {
 #[inline]
 pub(crate) fn set_note(offset: usize) {
     set::<NOTE>(offset);
+}
+
+/// Tells the hooks which step the calling thread is at, if its accesses need nothing else to be told apart; 0: tell
+/// everything.
+#[inline]
+pub(crate) fn set_task(step: u64) {
+    set::<TASK>(step as usize);
 }
 
 /// The descriptor of a task that the runtime for OpenMP gave to this thread last: address and size.

@@ -20,7 +20,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, openmp, regions, start, tbb, telling, tls};
+use crate::{modules, openmp, regions, start, tasks as tasks_of_program, tbb, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, ThreadId};
 use keirin_core::handover::End;
@@ -69,7 +69,8 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     ACCESSES.store(watcher.minds_accesses(), Ordering::Relaxed);
-    TASKS_ARE_ORDER.store(options.record.is_none(), Ordering::Relaxed);
+    let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
+    TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     ON.store(true, Ordering::Release);
@@ -186,11 +187,19 @@ pub(crate) fn set_shortcut(driver: &'static Driver<FastTrack<Compact>>) {
 fn shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
     let driver = RACES.load(Ordering::Relaxed);
     if driver.is_null() || !is_on() {
-        return false;
+        return task_shortcut(kind, addr, size, pc);
     }
     let Some(mut inside) = Inside::enter_quietly() else { return false };
     // SAFETY: the driver lives for ever.
     unsafe { &*driver }.shortcut(&mut inside, kind, addr, size, pc)
+}
+
+/// The same, if tasks are watched.
+#[inline(always)]
+fn task_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    let (Some(access), true) = (tasks_of_program::short_access(), is_on()) else { return false };
+    let Some(mut inside) = Inside::enter_quietly() else { return false };
+    access(&mut inside, kind, addr, size, pc)
 }
 
 /// A plain read of 1, 2, 4, 8 or 16 bytes.
@@ -214,6 +223,9 @@ pub(crate) fn short_write(addr: usize, size: usize, pc: usize) {
 pub(crate) fn short_read_write(addr: usize, size: usize, pc: usize) {
     // Races of the read are races of the write; only an analysis of atomicity needs both.
     if RACES.load(Ordering::Relaxed).is_null() {
+        if task_shortcut(AccessKind::Write, addr, size, pc) {
+            return;
+        }
         read(addr, size, pc);
     }
     short_write(addr, size, pc);

@@ -2,7 +2,11 @@
 
 use crate::record::Recorder;
 use crate::thread::Thread;
+use keirin_core::analysis::Statistic;
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
+
+/// How far below its first frame a task is thought to use the stack, where that is not known.
+const STACK_REACH: usize = 16 << 10;
 
 /// What `watch` passes on; one for each kind of run.
 pub(crate) trait Watcher: Sync {
@@ -37,6 +41,11 @@ pub(crate) trait Watcher: Sync {
     fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize);
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize);
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize);
+    /// What lies on the stack of the calling thread below an address, or around a place below it, is of no use any more.
+    fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
+        let below = place.saturating_sub(STACK_REACH);
+        self.forgotten(Some(thread), below, top.saturating_sub(below));
+    }
     /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.
     fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool);
     fn region_end(&self, thread: &mut Thread, pc: usize);
@@ -54,6 +63,14 @@ pub(crate) trait Watcher: Sync {
     fn thread_of(&self, actor: ThreadId, time: u64) -> ThreadId;
     /// Threads that could not be told apart.
     fn confused_threads(&self) -> u64;
+    /// How many tasks there were.
+    fn tasks(&self) -> u64 {
+        0
+    }
+    /// Figures about the work done.
+    fn statistics(&self) -> Vec<Statistic> {
+        Vec::new()
+    }
     /// The recorder, if there is one.
     fn recorder(&self) -> Option<&Recorder>;
 }

@@ -68,7 +68,7 @@ pub enum Fault {
 
 impl Fault {
     /// The kind of fault, for counts.
-    fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Fault::ThreadNumber(_) => "thread number out of range",
             Fault::LockHeld { .. } => "acquire of a lock that is held",

@@ -31,6 +31,21 @@ impl Known {
         self.0.as_deref().unwrap_or(&[])
     }
 
+    /// True if this is the very same list.
+    pub fn same(&self, other: &Known) -> bool {
+        match (&self.0, &other.0) {
+            (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+            (mine, theirs) => mine.is_none() && theirs.is_none(),
+        }
+    }
+
+    /// Keeps no more than so many of the latest learned.
+    pub fn limit(&mut self, most: usize) {
+        if let Some(left) = self.steps().len().checked_sub(most).filter(|left| *left > 0) {
+            self.0 = Some(self.steps()[left..].into());
+        }
+    }
+
     /// True if a step is among what is known to be finished.
     pub fn covers<S: Relations>(&self, structure: &S, step: StepId) -> bool {
         self.steps().iter().any(|known| structure.relation(step, *known) == Relation::Before)

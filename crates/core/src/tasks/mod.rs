@@ -231,6 +231,11 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
         (&mut task.data, &self.structure, &task.known, S::step(&task.place))
     }
 
+    /// Shows the driver's own data of all tasks, with the structure.
+    pub fn resolve_data(&mut self, mut visit: impl FnMut(&mut T, &S)) {
+        self.tasks.iter_mut().for_each(|task| visit(&mut task.data, &self.structure));
+    }
+
     /// The data of all tasks that have not ended.
     pub fn live_data(&mut self) -> impl Iterator<Item = &mut T> {
         self.tasks.iter_mut().filter(|task| task.life != Life::Ended).map(|task| &mut task.data)

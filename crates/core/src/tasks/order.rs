@@ -124,6 +124,19 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
         known
     }
 
+    /// The same, but the task goes on with its step: what it does until then will count as known, too.
+    pub fn publish_within(&mut self, by: Slot) -> Known {
+        let task = &self.tasks[by.0 as usize];
+        let mut known = task.known.clone();
+        known.learn_step(&self.structure, S::step(&task.place));
+        known
+    }
+
+    /// The task forgets all but so many of the latest things that it has learned.
+    pub fn forget_known(&mut self, by: Slot, most: usize) {
+        self.tasks[by.0 as usize].known.limit(most);
+    }
+
     /// The acting task learns what others have published.
     pub fn learn(&mut self, by: Slot, known: &Known) {
         if !known.is_empty() {

@@ -17,11 +17,16 @@
 //! lock: only this thread can have put its own epoch there. A thread that changes them at the same time races with this
 //! one, and finds that out itself from what this thread had left there. If the thread's words are zero, everything is told.
 //!
+//! In programs with tasks the shadow looks otherwise (see `tasks::words`), and the words above are zero. Then there is nothing
+//! to do if the running step has written the bytes, or read them and does so again; what is read may be remembered as one of
+//! two reads.
+//!
 //! The return address is the place; it is taken only if there is something to tell.
 
 use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
 use crate::shadow::NOTED_WRITES;
-use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, WROTE};
+use crate::tasks;
+use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, TASK, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
@@ -56,10 +61,10 @@ macro_rules! prepare {
 
 /// Defines hooks: a fast check in assembly, and the slow way. The constants are those that the check uses.
 macro_rules! hook {
-    ($($name:ident)+, $slow:ident, $constants:tt, $check:expr) => {
-        $(hook!(@one $name, $slow, $constants, $check);)+
+    ($($name:ident)+, $slow:ident, $constants:tt, $check:expr, $task_check:expr) => {
+        $(hook!(@one $name, $slow, $constants, $check, $task_check);)+
     };
-    (@one $name:ident, $slow:ident, { $($constant:ident = $value:expr),* }, $check:expr) => {
+    (@one $name:ident, $slow:ident, { $($constant:ident = $value:expr),* }, $check:expr, $task_check:expr) => {
         #[allow(missing_docs)]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -67,8 +72,17 @@ macro_rules! hook {
             naked_asm!(
                 $check,
                 "2:",
+                $task_check,
+                "9:",
                 "mov rsi, [rsp]",
                 "jmp {slow}",
+                task = const TASK,
+                words = const ADDRESS_MASK & !7,
+                runs = sym tasks::RUNS,
+                first = const tasks::FIRST_SHIFT,
+                first_bytes = const tasks::FIRST_BYTES_SHIFT,
+                second_bytes = const tasks::SECOND_BYTES_SHIFT,
+                readers = const tasks::READERS,
                 wrote = const WROTE,
                 base = const SHADOW.base,
                 half = const HALF_MASK,
@@ -76,6 +90,99 @@ macro_rules! hook {
                 slow = sym $slow,
             )
         }
+    };
+}
+
+/// In a program with tasks: puts the shadow of the word into `r10` and the number of the running step into `r9`. Goes to `9:` if
+/// nothing is watched so. `rax` points at the thread's words.
+macro_rules! task_prepare {
+    () => {
+        concat!(
+            "mov r9, qword ptr fs:[rax + {task}]\n",
+            "test r9, r9\n",
+            "jz 9f\n",
+            "movabs rcx, {words}\n",
+            "movabs r8, {base}\n",
+            "and rcx, rdi\n",
+            "mov r10, qword ptr [r8 + rcx]\n",
+        )
+    };
+}
+
+/// Returns if the bytes whose code is in the lowest six bits of `rdx` hold those of the access. `$mask` is the mask of the bytes
+/// if they were the first ones. Bytes beyond the word are never among them.
+macro_rules! return_if_covered {
+    ($mask:literal) => {
+        concat!(
+            "and edx, 63\n",
+            "lea r8, [rip + {runs}]\n",
+            "movzx edx, byte ptr [r8 + rdx]\n",
+            "not edx\n",
+            "mov ecx, edi\n",
+            "and ecx, 7\n",
+            "mov esi, ",
+            $mask,
+            "\n",
+            "shl esi, cl\n",
+            "test esi, edx\n",
+            "jnz 9f\n",
+            "ret\n",
+        )
+    };
+}
+
+/// A write in a program with tasks: nothing to do if the step has written the bytes.
+macro_rules! task_write {
+    ($mask:literal) => {
+        concat!(
+            task_prepare!(),
+            "/* without {second_bytes}, {readers} */\n",
+            "mov rdx, r10\n",
+            "shr rdx, {first}\n",
+            "cmp rdx, r9\n",
+            "jne 9f\n",
+            "test r10b, 3\n",
+            "jnz 9f\n",
+            "mov rdx, r10\n",
+            "shr rdx, {first_bytes}\n",
+            return_if_covered!($mask),
+        )
+    };
+}
+
+/// A read: nothing to do if the step has written or read the bytes.
+macro_rules! task_read {
+    ($mask:literal) => {
+        concat!(
+            task_prepare!(),
+            "mov rdx, r10\n",
+            "shr rdx, {first}\n",
+            "mov r11, r10\n",
+            "shl r11, 64 - {first}\n",
+            "shr r11, {first}\n",
+            "test r10b, 3\n",
+            "jnz 7f\n",
+            "cmp r11, r9\n",
+            "je 8f\n",
+            "cmp rdx, r9\n",
+            "jne 9f\n",
+            "mov rdx, r10\n",
+            "shr rdx, {first_bytes}\n",
+            return_if_covered!($mask),
+            "7:\n",
+            "mov esi, r10d\n",
+            "and esi, 3\n",
+            "cmp esi, {readers}\n",
+            "jne 9f\n",
+            "cmp rdx, r9\n",
+            "je 8f\n",
+            "cmp r11, r9\n",
+            "jne 9f\n",
+            "8:\n",
+            "mov rdx, r10\n",
+            "shr rdx, {second_bytes}\n",
+            return_if_covered!($mask),
+        )
     };
 }
 
@@ -430,41 +537,39 @@ slow! {
     read_16 write_16 read_write_16 16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ, note = NOTE }, check_read!("1", "3"));
+    read_2, { read = READ, note = NOTE }, check_read!("1", "3"), task_read!("3"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ, note = NOTE }, check_read!("3", "15"));
+    read_4, { read = READ, note = NOTE }, check_read!("3", "15"), task_read!("15"));
 hook!(
     __tsan_read8 __tsan_volatile_read8 __tsan_vptr_read,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("7", "")
-);
+    check_read_8!("7", ""), task_read!("255"));
 hook!(
     __tsan_unaligned_read8 __tsan_unaligned_volatile_read8,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("3", "test dil, 4\njnz 2f\n")
-);
-hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"));
+    check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read!("255"));
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
-    write_2, { read = READ, note = NOTE }, check_write!("1", "768"));
+    write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
-    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"));
+    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
-    write_8, { read = READ, note = NOTE }, check_write_8!());
+    write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255"));
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
-hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"));
-hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"));
-hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"));
-hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!());
+hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15"));
+hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255"));
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
-    read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!());
+    read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!(), task_read!("65535"));
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
-    write_16, { read = READ, note = NOTE }, check_write_16!());
-hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!());
+    write_16, { read = READ, note = NOTE }, check_write_16!(), task_write!("65535"));
+hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!(), task_write!("65535"));
 
 /// Hooks that are told the place.
 macro_rules! hook_with_place {

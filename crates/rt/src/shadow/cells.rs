@@ -60,7 +60,7 @@ pub(super) fn bytes_of_cells<A: Shadowed>(cells: &Cells<A::Cell>) -> Option<Byte
 
 /// Cells with the bytes that they cover; no two have a byte in common. The first is kept in place, and mostly it is the only
 /// one.
-pub(super) struct Cells<C> {
+pub(crate) struct Cells<C> {
     /// Covers no bytes if there is none.
     first: (u8, C),
     others: Vec<(u8, C)>,
@@ -81,19 +81,19 @@ impl<C: Default> FromIterator<(u8, C)> for Cells<C> {
 }
 
 impl<C: Default> Cells<C> {
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(u8, C)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u8, C)> {
         std::iter::once(&self.first).chain(&self.others).filter(|cell| cell.0 != 0)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
         std::iter::once(&mut self.first).chain(&mut self.others).filter(|cell| cell.0 != 0)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    fn push(&mut self, mask: u8, cell: C) {
+    pub(crate) fn push(&mut self, mask: u8, cell: C) {
         if self.first.0 == 0 {
             self.first = (mask, cell);
         } else {
@@ -101,14 +101,14 @@ impl<C: Default> Cells<C> {
         }
     }
 
-    pub(super) fn extend(&mut self, cells: Self) {
+    pub(crate) fn extend(&mut self, cells: Self) {
         let others = std::iter::once(cells.first).chain(cells.others).filter(|cell| cell.0 != 0);
         others.for_each(|(mask, cell)| self.push(mask, cell));
     }
 
     /// The cell that is about these bytes and no others, if it is easily found.
     #[inline(always)]
-    pub(super) fn of(&mut self, mask: u8) -> Option<&mut C> {
+    pub(crate) fn of(&mut self, mask: u8) -> Option<&mut C> {
         if self.first.0 == mask {
             return Some(&mut self.first.1);
         }
@@ -116,12 +116,12 @@ impl<C: Default> Cells<C> {
     }
 
     /// The cell of all eight bytes, if there is no other.
-    pub(super) fn only(&self) -> Option<&C> {
+    pub(crate) fn only(&self) -> Option<&C> {
         (self.first.0 == 0xff).then_some(&self.first.1)
     }
 
     /// Forgets some bytes.
-    pub(super) fn forget(&mut self, mask: u8) {
+    pub(crate) fn forget(&mut self, mask: u8) {
         self.iter_mut().for_each(|cell| cell.0 &= !mask);
         self.others.retain(|cell| cell.0 != 0);
         if self.first.0 == 0 {
@@ -132,7 +132,7 @@ impl<C: Default> Cells<C> {
 
 impl<C: Clone + Default> Cells<C> {
     /// Shows each cell of some bytes, split so that it covers none but these.
-    pub(super) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
+    pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
         let mut remaining = mask;
         let mut split = Vec::new();
         for (bytes, cell) in self.iter_mut() {

@@ -22,13 +22,13 @@ pub(crate) fn forget<A: Shadowed>(addr: usize, size: usize) {
     let mut page = first_page;
     while page < end_page {
         // Runs of pages that are in use; what is not in use needs nothing.
-        if !pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
+        if !pages::take(shadow_of(page), || forget_records::<A>(page, page_of_program)) {
             page += page_of_program;
             continue;
         }
         let start = page;
         page += page_of_program;
-        while page < end_page && pages::take(Word::of(page), || forget_records::<A>(page, page_of_program)) {
+        while page < end_page && pages::take(shadow_of(page), || forget_records::<A>(page, page_of_program)) {
             page += page_of_program;
         }
         clear(start, page - start);

@@ -1,7 +1,7 @@
 //! Which pages of the shadow are in use: bounds its memory, and makes giving it back cheap.
 
-use super::Word;
 use crate::layout::{PAGE_BYTES, PAGES_IN_USE, SHADOW};
+use crate::spin::Spin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const IN_USE: u64 = 1;
@@ -20,8 +20,9 @@ pub(crate) fn set_most(bytes: usize) {
     MOST.store(bytes / PAGE_BYTES, Ordering::Relaxed);
 }
 
-fn bits(word: &Word) -> (&'static AtomicU64, u32) {
-    let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
+/// `shadow` is an address in the shadow, here and below.
+fn bits(shadow: usize) -> (&'static AtomicU64, u32) {
+    let page = (shadow - SHADOW.base) / PAGE_BYTES;
     let address = PAGES_IN_USE.base + page / 32 * 8;
     // SAFETY: the table is mapped, aligned and zeroed at the start, and only accessed as atomics.
     (unsafe { &*(address as *const AtomicU64) }, (page % 32 * 2) as u32)
@@ -29,9 +30,9 @@ fn bits(word: &Word) -> (&'static AtomicU64, u32) {
 
 /// True if something may be put into a word that was never used. False: the memory is used up.
 #[inline]
-pub(crate) fn admit(word: &Word) -> bool {
-    let (bits, shift) = bits(word);
-    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(word, bits, shift)
+pub(crate) fn admit(shadow: usize) -> bool {
+    let (bits, shift) = bits(shadow);
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift)
 }
 
 /// The end of the pages that were last asked for from the kernel, and how many.
@@ -64,13 +65,16 @@ fn ask_ahead(page: usize) {
 }
 
 #[cold]
-fn admit_page(word: &Word, bits: &AtomicU64, shift: u32) -> bool {
+fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32) -> bool {
     if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
         return false;
     }
     if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
         USED.fetch_add(1, Ordering::Relaxed);
-        let page = (word as *const Word as usize - SHADOW.base) / PAGE_BYTES;
+        if let Some(list) = LIST.lock().as_mut() {
+            list.push(shadow / PAGE_BYTES * PAGE_BYTES);
+        }
+        let page = (shadow - SHADOW.base) / PAGE_BYTES;
         if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed) {
             ask_ahead(page);
         }
@@ -79,16 +83,16 @@ fn admit_page(word: &Word, bits: &AtomicU64, shift: u32) -> bool {
 }
 
 /// A word of the page gets a record.
-pub(super) fn mark_record(word: &Word) {
-    let (bits, shift) = bits(word);
+pub(crate) fn mark_record(shadow: usize) {
+    let (bits, shift) = bits(shadow);
     if bits.load(Ordering::Relaxed) >> shift & RECORDS == 0 {
         bits.fetch_or(RECORDS << shift, Ordering::Relaxed);
     }
 }
 
 /// The page is no longer in use; false if it was not. `records` is called if there may be records.
-pub(super) fn take(word: &Word, records: impl FnOnce()) -> bool {
-    let (bits, shift) = bits(word);
+pub(crate) fn take(shadow: usize, records: impl FnOnce()) -> bool {
+    let (bits, shift) = bits(shadow);
     let old = bits.load(Ordering::Relaxed) >> shift & (IN_USE | RECORDS);
     if old == 0 {
         return false;
@@ -100,4 +104,27 @@ pub(super) fn take(word: &Word, records: impl FnOnce()) -> bool {
         USED.fetch_sub(1, Ordering::Relaxed);
     }
     true
+}
+
+/// The pages that were ever in use, if somebody wants to go through them. Some may be there twice.
+static LIST: Spin<Option<Vec<usize>>> = Spin::new(None);
+
+/// From now on [`for_each`] knows the pages in use.
+pub(crate) fn keep_list() {
+    LIST.lock().get_or_insert_default();
+}
+
+/// Calls `visit` with the address of each page of the shadow that is in use. Others may take pages into use meanwhile.
+pub(crate) fn for_each(mut visit: impl FnMut(usize)) {
+    let Some(mut list) = LIST.lock().as_mut().map(std::mem::take) else { return };
+    list.sort_unstable();
+    list.dedup();
+    list.retain(|page| {
+        let (bits, shift) = bits(*page);
+        bits.load(Ordering::Relaxed) >> shift & IN_USE != 0
+    });
+    list.iter().for_each(|page| visit(*page));
+    if let Some(kept) = LIST.lock().as_mut() {
+        kept.append(&mut list);
+    }
 }

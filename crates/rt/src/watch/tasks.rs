@@ -5,19 +5,15 @@ use crate::tls;
 use keirin_core::event::{Op, TaskId};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How far below its first frame a task is thought to use the stack.
-const STACK_REACH: usize = 16 << 10;
-
 /// Whatever lies on the stack of the calling thread below an address is of no use any more: another task has its frames
 /// there next.
 pub fn stack_left(top: usize) {
-    forgotten(top.saturating_sub(STACK_REACH), STACK_REACH.min(top));
+    stack_left_from(top, top);
 }
 
 /// The same for what lies below an address and above a place on the stack, too.
 pub fn stack_left_from(place: usize, top: usize) {
-    let below = place.saturating_sub(STACK_REACH);
-    forgotten(below, top.saturating_sub(below));
+    with(|watcher, thread| watcher.stack_left(thread, place, top));
 }
 
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.

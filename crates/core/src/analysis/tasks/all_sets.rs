@@ -40,6 +40,8 @@ pub struct Cell {
     told: bool,
 }
 
+impl super::plain::KeepsPlain for AllSets {}
+
 impl TaskAnalysis for AllSets {
     type Cell = Cell;
 

@@ -17,6 +17,7 @@ pub mod kept;
 pub mod plain;
 pub mod ptracer;
 pub mod published_ptracer;
+pub mod several;
 pub mod spd3;
 
 use crate::analysis::{Part, Statistic};
@@ -286,7 +287,12 @@ pub struct Questions {
     pub different: Option<rustc_hash::FxHashSet<(StepId, StepId)>>,
 }
 
-impl<S: Relations> Order<'_, S> {
+impl<'a, S: Relations> Order<'a, S> {
+    /// How others stand to a step of a task that knows something beside the tree.
+    pub fn new(step: StepId, structure: &'a S, known: &'a Known, questions: &'a mut Questions) -> Self {
+        Self { step, structure, known, questions }
+    }
+
     /// How a past step stands to the current one.
     #[inline]
     pub fn relation(&mut self, past: StepId) -> Relation {

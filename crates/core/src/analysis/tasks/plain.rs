@@ -14,19 +14,22 @@ pub struct Plain {
     pub reads: Option<(Entry, Entry)>,
 }
 
-/// An analysis that keeps no more than that of plain accesses.
+/// An analysis that may keep no more than that of plain accesses. By default it looks at all accesses itself.
 pub trait KeepsPlain: super::TaskAnalysis {
-    /// True if two parallel accesses, one of them a write, are told at once.
-    const TELLS_RACES: bool;
-
     /// True if plain accesses need not be looked at by the analysis itself as long as they fit.
     fn keeps_plain(&self) -> bool {
-        true
+        false
     }
 
-    /// A cell that remembers just this. `era` is the present one.
-    fn of_plain(plain: Plain, era: u32) -> Self::Cell;
+    /// A cell that remembers just this. `era` is the present one. Called only if [`KeepsPlain::keeps_plain`].
+    fn of_plain(plain: Plain, era: u32) -> Self::Cell {
+        let _ = (plain, era);
+        Self::Cell::default()
+    }
 
     /// What a cell remembers, if there is nothing else in it.
-    fn plain(cell: &Self::Cell) -> Option<Plain>;
+    fn plain(cell: &Self::Cell) -> Option<Plain> {
+        let _ = cell;
+        None
+    }
 }

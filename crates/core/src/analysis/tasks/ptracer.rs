@@ -168,7 +168,9 @@ impl TaskAnalysis for PtRacer {
 }
 
 impl KeepsPlain for PtRacer {
-    const TELLS_RACES: bool = true;
+    fn keeps_plain(&self) -> bool {
+        true
+    }
 
     fn of_plain(plain: Plain, era: u32) -> Cell {
         let writes = Kept::of(plain.write.map(|write| (write, write)));

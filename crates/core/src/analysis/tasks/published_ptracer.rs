@@ -36,6 +36,8 @@ pub struct Cell {
     told: bool,
 }
 
+impl super::plain::KeepsPlain for PublishedPtRacer {}
+
 impl TaskAnalysis for PublishedPtRacer {
     type Cell = Cell;
 

@@ -103,7 +103,9 @@ impl TaskAnalysis for Spd3 {
 }
 
 impl KeepsPlain for Spd3 {
-    const TELLS_RACES: bool = true;
+    fn keeps_plain(&self) -> bool {
+        true
+    }
 
     fn of_plain(plain: Plain, era: u32) -> Cell {
         Cell { reads: Kept::of(plain.reads), write: plain.write.unwrap_or_default(), era, told: false }

@@ -42,7 +42,7 @@ fn border() -> impl Strategy<Value = usize> {
 
 fn is_in_use(machine: &Machine, page: usize) -> bool {
     // Asking for a page that is in use changes nothing; there is no room for others.
-    pages::admit(Word::of(machine.address(page * PAGE)))
+    pages::admit(crate::layout::shadow_of(machine.address(page * PAGE)))
 }
 
 proptest! {

@@ -285,8 +285,6 @@ impl TaskAnalysis for TaskAtomicity {
 }
 
 impl KeepsPlain for TaskAtomicity {
-    const TELLS_RACES: bool = false;
-
     fn keeps_plain(&self) -> bool {
         !self.modes.steps && !self.has_groups()
     }

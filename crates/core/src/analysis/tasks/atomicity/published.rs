@@ -72,6 +72,8 @@ pub struct Cell {
     told: bool,
 }
 
+impl super::super::plain::KeepsPlain for Published {}
+
 impl TaskAnalysis for Published {
     type Cell = Cell;
 

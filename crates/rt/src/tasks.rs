@@ -1,0 +1,401 @@
+//! The online driver for analyses of tasks: hands what happens in the program to an analysis, from all threads at once.
+//!
+//! It is to programs with tasks what [`crate::driver`] is to those with threads only, and what `keirin_core::replay::tasks` is
+//! to traces. What an analysis finds does not depend on which thread comes first: it asks the structure of the run, which is
+//! the same in every schedule.
+//!
+//! | state | where | who may touch it |
+//! |---|---|---|
+//! | which tasks there are, their place in the tree | [`Shared::tasks`] | who holds its lock; taken at task constructs |
+//! | labels of steps | `keirin_core::sptree::labels` | everybody reads; who holds that lock makes new ones |
+//! | the running task: its step, locks, blocks | [`Worker`] | the thread that runs it |
+//! | memory | [`words`] | by exchange, or who has locked the word |
+//! | sets of locks and families | [`Sets`] | who holds its lock; taken by accesses that are not plain |
+//!
+//! Order in which locks are taken: a word, the tasks, the sets.
+//!
+//! **Memory.** Steps of finished scopes are forgotten by [`sweep`], which stops all others for a moment.
+
+mod choose;
+mod discipline;
+mod events;
+mod origins;
+mod plain;
+mod regions;
+mod runs;
+mod sites;
+mod sweep;
+mod words;
+
+pub(crate) use choose::{choose, short_access};
+pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT};
+
+/// For each code of bytes the bytes, for the hooks.
+pub(crate) static RUNS: [u8; 64] = runs::BYTES;
+
+use crate::driver::REFUSED;
+use crate::shadow::words as words_of;
+use crate::spin::Spin;
+use crate::thread::Thread;
+use crate::{layout, telling, tls};
+use discipline::Discipline;
+use keirin_core::analysis::Part;
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::analysis::tasks::{Block, Descent, Flagged, Order, Present, Questions};
+use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
+use keirin_core::family::{Families, History};
+use keirin_core::finding::{Findings, Lineage, Moment, RawStep};
+use keirin_core::lockset::Locksets;
+use keirin_core::sptree::labels::{LabelTable, Labels};
+use keirin_core::sptree::{Relation, Relations, StepId};
+use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
+use origins::Origin;
+use plain::Answers;
+use regions::Regions;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use words::{TaskWord, number_of};
+
+/// What is kept for each task.
+#[derive(Debug, Default)]
+struct TaskData {
+    history: History,
+    /// What it knew beside the tree at earlier points of its step, each until a version of the history.
+    known_before: Vec<(u32, Known)>,
+    /// The number of its step as a region; 0 if nobody has asked for it.
+    step_instance: u32,
+    /// Open annotated blocks, and the outermost one.
+    blocks: u32,
+    block: Option<Block>,
+    /// What a release fence has published, for later stores.
+    fenced: Known,
+    /// What loads without order have seen, for a later acquire fence.
+    seen: Known,
+    origin: Origin,
+    /// How often it has let others know what it did, since it was spawned.
+    published: u32,
+}
+
+impl TaskState for TaskData {
+    fn renew(&mut self) {
+        self.history.renew();
+        self.known_before.clear();
+        let (history, known_before) =
+            (std::mem::take(&mut self.history), std::mem::take(&mut self.known_before));
+        *self = Self { history, known_before, ..Self::default() };
+    }
+}
+
+/// What a thread keeps of the task that it runs.
+struct Worker {
+    /// None: a thread that has done nothing outside of tasks.
+    slot: Option<Slot>,
+    actor: Actor,
+    step: StepId,
+    known: Known,
+    data: TaskData,
+    answers: Answers,
+    questions: Questions,
+    flagged: Flagged,
+    /// After so many sweeps the answers are void.
+    sweeps: u32,
+}
+
+/// Sets of locks, and how they were come by.
+#[derive(Default)]
+struct Sets {
+    locksets: Locksets,
+    families: Families,
+    discipline: Discipline,
+}
+
+/// The driver of one analysis.
+pub(crate) struct TaskDriver<A: KeepsPlain> {
+    analysis: A,
+    tasks: Spin<Tasks<Labels, TaskData>>,
+    labels: Arc<LabelTable>,
+    sets: Spin<Sets>,
+    regions: Regions,
+    /// How often nothing but one task was left, and the step that followed last.
+    era: AtomicU32,
+    alone: AtomicU32,
+    /// There is order beside the tree.
+    keep_all: AtomicBool,
+    /// Accesses were dropped since the last era began that would be needed if there were such order.
+    dropped: AtomicBool,
+    /// Steps that were given up because the table is full.
+    overflown: AtomicU64,
+    sweep: sweep::Gate,
+}
+
+/// Steps by their origins, for findings.
+#[derive(Debug)]
+struct Origins<'a>(&'a LabelTable);
+
+impl Descent for Origins<'_> {
+    fn lineage(&self, steps: &[StepId]) -> Option<Lineage> {
+        let first = |step: StepId| steps.iter().position(|other| *other == step).unwrap_or(0);
+        let tasks: Vec<(Origin, usize)> =
+            steps.iter().map(|step| (self.0.tag(*step), first(*step))).collect();
+        Some(origins::lineage(&tasks))
+    }
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    pub(crate) fn new(analysis: A) -> Self {
+        let tasks: Tasks<Labels, TaskData> = Tasks::new();
+        let labels = Arc::clone(tasks.structure().table());
+        crate::shadow::pages::keep_list();
+        sweep::prepare();
+        Self {
+            analysis,
+            tasks: Spin::new(tasks),
+            labels,
+            sets: Spin::new(Sets::default()),
+            regions: Regions::default(),
+            era: AtomicU32::new(0),
+            alone: AtomicU32::new(StepId::NONE.0),
+            keep_all: AtomicBool::new(false),
+            dropped: AtomicBool::new(false),
+            overflown: AtomicU64::new(0),
+            sweep: sweep::Gate::default(),
+        }
+    }
+
+    /// What the thread keeps of its task, and where its findings go. All that touches steps begins here: while steps are
+    /// forgotten nobody else may.
+    #[inline(always)]
+    fn parts<'a>(&self, thread: &'a mut Thread) -> (&'a mut Worker, &'a mut Findings) {
+        self.sweep.pass(thread);
+        let (worker, findings) = Self::parts_at_once(thread);
+        if worker.sweeps != self.sweep.count() {
+            worker.sweeps = self.sweep.count();
+            worker.answers.clear();
+        }
+        (worker, findings)
+    }
+
+    /// The same for who holds a lock, and has passed the gate before.
+    #[inline(always)]
+    fn parts_at_once(thread: &mut Thread) -> (&mut Worker, &mut Findings) {
+        // SAFETY: `state` points to a box of this type, made in `new_thread`, which belongs to the thread and is not part of
+        // what the other reference leads to.
+        (unsafe { &mut *thread.state.cast::<Worker>() }, &mut thread.findings)
+    }
+
+    /// The same, for something that the thread's task does.
+    #[inline(always)]
+    fn acting<'a>(&self, thread: &'a mut Thread) -> (&'a mut Worker, &'a mut Findings) {
+        let id = thread.id;
+        let (worker, findings) = self.parts(thread);
+        if worker.slot.is_none() {
+            let mut tasks = self.tasks.lock();
+            let slot = tasks.acting(id);
+            self.take_up(worker, &mut tasks, slot);
+        }
+        (worker, findings)
+    }
+
+    /// The thread goes on with a task.
+    fn take_up(&self, worker: &mut Worker, tasks: &mut Tasks<Labels, TaskData>, slot: Slot) {
+        worker.slot = Some(slot);
+        worker.actor = tasks.actor(slot);
+        std::mem::swap(&mut worker.data, tasks.parts(slot).0);
+        self.refresh(worker, tasks);
+    }
+
+    /// The thread leaves its task, for another one or for good.
+    fn put_down(&self, worker: &mut Worker, tasks: &mut Tasks<Labels, TaskData>) {
+        if let Some(slot) = worker.slot.take() {
+            std::mem::swap(&mut worker.data, tasks.parts(slot).0);
+            worker.step = StepId::NONE;
+        }
+    }
+
+    /// The task is at another step, or knows more.
+    fn refresh(&self, worker: &mut Worker, tasks: &Tasks<Labels, TaskData>) {
+        let Some(slot) = worker.slot else { return };
+        let step = tasks.step(slot);
+        if !(worker.known.is_empty() && tasks.known(slot).is_empty()) {
+            worker.known = tasks.known(slot).clone();
+            worker.answers.clear();
+        }
+        if step != worker.step {
+            worker.step = step;
+            self.labels.set_tag(step, worker.data.origin);
+        }
+        self.tell_hooks(worker);
+    }
+
+    /// Tells the hooks which accesses of the running task need not be told.
+    fn tell_hooks(&self, worker: &Worker) {
+        let plain = worker.slot.is_some() && self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
+        tls::set_task(if plain { number_of(worker.step) } else { 0 });
+    }
+
+    /// True if what the task does now is remembered alike by all analyses.
+    #[inline(always)]
+    fn is_plain(&self, worker: &Worker) -> bool {
+        worker.data.history.locks().is_empty() && worker.data.block.is_none() && self.analysis.keeps_plain()
+    }
+
+    /// The task has come to another step.
+    fn new_step(&self, worker: &mut Worker) {
+        let data = &mut worker.data;
+        data.history.cut();
+        data.known_before.clear();
+        self.regions.close(std::mem::take(&mut data.step_instance));
+        if let Some(block) = &mut data.block {
+            // The rest of an open block is another region.
+            self.regions.close(block.instance);
+            block.instance = self.regions.open();
+        }
+    }
+
+    /// How a past step stands to the running one.
+    #[inline(always)]
+    fn relation(&self, worker: &mut Worker, past: StepId) -> Relation {
+        if past == worker.step {
+            return Relation::Before;
+        }
+        let Worker { answers, step, known, .. } = worker;
+        answers.relation(past, *step, || {
+            let relation = self.labels.relation(past, *step);
+            if relation.is_parallel() && !known.is_empty() && known.covers(&*self.labels, past) {
+                return Relation::Before;
+            }
+            relation
+        })
+    }
+
+    /// True if a step precedes all that is still to come.
+    fn is_past(&self, step: StepId) -> bool {
+        let alone = StepId(self.alone.load(Ordering::Relaxed));
+        alone.is_some() && (step == alone || self.labels.relation(step, alone) == Relation::Before)
+    }
+
+    /// An access of at most sixteen bytes, if it is one of the commonest. False: it must be looked at in full.
+    #[inline(always)]
+    pub(crate) fn short_access(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        size: usize,
+        pc: usize,
+    ) -> bool {
+        if thread.ignoring > 0 || crate::own::may_be(addr) {
+            return false;
+        }
+        let place = thread.place(pc, size as u32);
+        thread.note_stack(addr);
+        let (worker, _) = self.parts(thread);
+        if worker.slot.is_none() || !self.is_plain(worker) {
+            return false;
+        }
+        let offset = addr % layout::WORD_BYTES;
+        let done = if offset + size <= layout::WORD_BYTES {
+            self.plain_access(worker, kind, (addr - offset, (((1u32 << size) - 1) << offset) as u8), place)
+        } else {
+            words_of(addr, size).all(|word| self.plain_access(worker, kind, word, place))
+        };
+        thread.accesses += u64::from(done);
+        done
+    }
+
+    /// An access that is not plain, or does not fit, of a part of a word. `atomic`: it is an atomic operation.
+    fn access_in_full(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        (kind, word, mask): (AccessKind, usize, u8),
+        atomic: bool,
+        locked: &mut words::LockedWord<'_, A>,
+    ) {
+        let needs_region = worker.data.block.is_some()
+            || !worker.data.history.locks().is_empty()
+            || !self.analysis.keeps_plain();
+        if needs_region && worker.data.step_instance == 0 {
+            worker.data.step_instance = self.regions.open();
+        }
+        worker.questions.keep_all = self.keep_all.load(Ordering::Relaxed);
+        let origins = Origins(&self.labels);
+        let mut sets = self.sets.lock();
+        let Sets { locksets, families, .. } = &mut *sets;
+        let data = &worker.data;
+        let mut now = Present {
+            at,
+            actor: worker.actor,
+            atomic,
+            order: Order::new(worker.step, &*self.labels, &worker.known, &mut worker.questions),
+            locks: data.history.locks(),
+            step_instance: data.step_instance,
+            block: data.block,
+            history: &data.history,
+            known_before: &data.known_before,
+            era: self.era.load(Ordering::Relaxed),
+            open_regions: &self.regions,
+            descent: Some(&origins),
+            locksets,
+            families,
+            flagged: &mut worker.flagged,
+        };
+        locked.record().cells.touch(mask, |cell, covered| {
+            let addr = Addr(word as u64 + u64::from(covered.trailing_zeros()));
+            let part = Part { kind, addr, size: covered.count_ones(), whole: covered == mask };
+            self.analysis.access(&mut now, cell, part, findings);
+        });
+        drop(sets);
+        if worker.questions.dropped.take() {
+            self.dropped.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A plain access of any size.
+    fn access_range(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        if thread.ignoring > 0 {
+            return;
+        }
+        let told_size = u32::try_from(size).unwrap_or(u32::MAX);
+        // The size of a range varies from one time to the next; as part of the place it would make many of one.
+        let place = thread.place(pc, if size <= 16 { told_size } else { 0 });
+        thread.note_stack(addr);
+        let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
+        let at = step(thread, op, place);
+        let (worker, findings) = self.acting(thread);
+        if worker.step.0 >= words::MOST_STEPS {
+            REFUSED.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let plain = self.is_plain(worker);
+        for (word, mask) in words_of(addr, size) {
+            if plain && self.plain_access(worker, kind, (word, mask), place) {
+                continue;
+            }
+            let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
+            else {
+                REFUSED.fetch_add(1, Ordering::Relaxed);
+                continue;
+            };
+            self.access_in_full(worker, findings, &at, (kind, word, mask), false, &mut locked);
+            locked.settle(word, |step| self.is_past(step));
+        }
+        self.after(thread);
+    }
+
+    /// Tells new findings, if the last operation brought some.
+    #[inline]
+    fn after(&self, thread: &mut Thread) {
+        if thread.findings.list().len() > thread.told.len() {
+            telling::new_findings(self, thread);
+        }
+    }
+}
+
+/// The operation that happens now.
+fn step(thread: &Thread, op: Op, place: u32) -> RawStep {
+    let moment =
+        Moment { position: thread.accesses, thread: thread.id, site: SiteId(place), stack: StackId::NONE };
+    RawStep { moment, op }
+}

@@ -1,0 +1,655 @@
+//! What can happen, one function for each.
+
+use super::words::{self, TaskWord};
+use super::{TaskDriver, Worker, origins, step};
+use crate::layout;
+use crate::objects::ObjectsAt;
+use crate::record::Recorder;
+use crate::thread::{Registry, Thread};
+use crate::watcher::Watcher;
+use crate::{blocks, own, telling, tls};
+use keirin_core::analysis::Statistic;
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::analysis::tasks::{Block, Flagged, Questions};
+use keirin_core::event::{
+    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, ThreadId,
+};
+use keirin_core::replay::Fault;
+use keirin_core::sptree::{StepId, Structure};
+use keirin_core::tasks::{Actor, Effect, Known, Slot};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A task that has let others know so often what it did goes on with the same step: what it does then counts as known with
+/// what came before.
+const MOST_PUBLISHED: u32 = 1 << 12;
+/// More unordered steps are not remembered as known.
+const MOST_KNOWN: usize = 64;
+
+impl Worker {
+    fn new() -> Self {
+        Self {
+            slot: None,
+            actor: Actor::Thread(ThreadId::NONE),
+            step: StepId::NONE,
+            known: Known::default(),
+            data: super::TaskData::default(),
+            answers: super::Answers::new(),
+            questions: Questions::default(),
+            flagged: Flagged::default(),
+            sweeps: 0,
+        }
+    }
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    fn new_thread(&self, id: ThreadId) -> Box<Thread> {
+        Thread::new(id, id, 1, Box::into_raw(Box::new(Worker::new())).cast())
+    }
+
+    /// Gives the state of a thread back that will not be used any more.
+    fn drop_state(thread: &mut Thread) {
+        if !thread.state.is_null() {
+            // SAFETY: made by `Box::into_raw` in `new_thread`; the pointer is cleared.
+            drop(unsafe { Box::from_raw(thread.state.cast::<Worker>()) });
+            thread.state = std::ptr::null_mut();
+        }
+    }
+
+    fn on_object<R>(
+        &self,
+        address: usize,
+        act: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> R,
+    ) -> Option<R> {
+        if !layout::is_program(address, 1) {
+            return None;
+        }
+        let mut locked = TaskWord::of(address).lock::<A>(address & !7, self.era.load(Ordering::Relaxed))?;
+        Some(act(&mut locked.record().objects.at(address)))
+    }
+
+    /// Something happened to the tasks that cannot be; it is left out.
+    #[cold]
+    fn fault(&self, fault: &Fault) {
+        telling::note(&format!(
+            "something that the library for tasks has told cannot be, and was left out: {}",
+            fault.kind()
+        ));
+    }
+
+    /// The thread's task has met a task construct.
+    fn construct(
+        &self,
+        thread: &mut Thread,
+        act: impl FnOnce(&mut Slots, Slot, &mut Worker) -> Result<Effect, Fault>,
+    ) {
+        let (worker, _) = self.acting(thread);
+        let Some(slot) = worker.slot else { return };
+        if !worker.data.history.locks().is_empty() {
+            self.sets.lock().discipline.hazard();
+        }
+        let mut tasks = self.tasks.lock();
+        match act(&mut tasks, slot, worker) {
+            Ok(effect) => {
+                self.new_step(worker);
+                if effect == Effect::Serial {
+                    self.era.fetch_add(1, Ordering::Relaxed);
+                    self.alone.store(tasks.step(slot).0, Ordering::Relaxed);
+                    self.dropped.store(false, Ordering::Relaxed);
+                }
+                self.note_edges(&tasks);
+                self.refresh(worker, &tasks);
+                if worker.step.0 >= words::MOST_STEPS {
+                    self.overflown.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Err(fault) => self.fault(&fault),
+        }
+        let due = tasks.structure().collapsed() >= super::sweep::LEAST;
+        drop(tasks);
+        if due {
+            self.sweep_if_due(thread);
+        }
+    }
+
+    /// If there is order beside the tree, all accesses that it may concern are kept from now on.
+    fn note_edges(&self, tasks: &Slots) {
+        if tasks.counts().edges > 0
+            && !self.keep_all.swap(true, Ordering::Relaxed)
+            && self.dropped.load(Ordering::Relaxed)
+        {
+            telling::note(
+                "the first order that is not that of the task tree (a dependence, an atomic variable) came after accesses \
+                 that were not kept: of the memory read by many tasks before it some races may be missed; keirin run \
+                 --examine finds them",
+            );
+        }
+    }
+
+    /// The task learns that something is finished, in the middle of a step.
+    fn learn(&self, worker: &mut Worker, known: &Known) {
+        let Some(slot) = worker.slot else { return };
+        if known.is_empty() || known.same(&worker.known) {
+            return;
+        }
+        let mut tasks = self.tasks.lock();
+        let before = worker.known.clone();
+        tasks.learn(slot, known);
+        self.limit(&mut tasks, slot);
+        self.note_edges(&tasks);
+        let data = &mut worker.data;
+        data.history.tick();
+        data.known_before.push((data.history.version(), before));
+        self.refresh(worker, &tasks);
+    }
+
+    fn limit(&self, tasks: &mut Slots, slot: Slot) {
+        if tasks.known(slot).steps().len() > MOST_KNOWN {
+            tasks.forget_known(slot, MOST_KNOWN / 2);
+            self.sets.lock().discipline.hazard();
+            telling::note(
+                "a task comes after more than 64 others by atomic variables, conditions or dependences; of that order the \
+                 oldest part was dropped, so that findings may be wrong: keirin run --examine decides",
+            );
+        }
+    }
+
+    /// What the task did so far will be known to others.
+    fn publish(&self, worker: &mut Worker) -> Known {
+        let Some(slot) = worker.slot else { return Known::default() };
+        let mut tasks = self.tasks.lock();
+        worker.data.published += 1;
+        let known = if worker.data.published < MOST_PUBLISHED {
+            tasks.publish(slot)
+        } else {
+            tasks.publish_within(slot)
+        };
+        self.refresh(worker, &tasks);
+        known
+    }
+
+    fn signal(
+        &self,
+        thread: &mut Thread,
+        object: usize,
+        put: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>, &mut dyn FnMut(&mut Known)),
+    ) {
+        let (worker, _) = self.acting(thread);
+        let published = self.publish(worker);
+        self.on_object(object, |objects| {
+            put(objects, &mut |sync: &mut Known| sync.learn(&*self.labels, &published));
+        });
+    }
+
+    fn receive(
+        &self,
+        thread: &mut Thread,
+        object: usize,
+        take: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> Option<Known>,
+    ) {
+        let (worker, _) = self.acting(thread);
+        let known = self.on_object(object, take).flatten();
+        // The mutex of a condition is given up during the wait; with another lock the wait may be for ever.
+        let held = worker.data.history.locks();
+        if !held.is_empty() {
+            let mut sets = self.sets.lock();
+            if sets.locksets.locks(held).len() > 1 {
+                sets.discipline.hazard();
+            }
+        }
+        if let Some(known) = known {
+            self.learn(worker, &known);
+        }
+    }
+
+    fn change_locks(
+        &self,
+        worker: &mut Worker,
+        lock: keirin_core::event::LockId,
+        mode: LockMode,
+        acquire: bool,
+    ) {
+        let mut sets = self.sets.lock();
+        let super::Sets { locksets, discipline, .. } = &mut *sets;
+        let before = worker.data.history.locks();
+        let locks = if acquire {
+            discipline.acquired(before, lock, locksets);
+            locksets.add(before, lock, mode)
+        } else {
+            locksets.remove(before, lock, mode)
+        };
+        worker.data.history.change(locksets, locks);
+        drop(sets);
+        self.tell_hooks(worker);
+    }
+
+    /// An atomic operation has been done on a word that is locked.
+    fn atomic_done(
+        &self,
+        thread: &mut Thread,
+        (kind, order): (AtomicKind, MemoryOrder),
+        (addr, size): (usize, usize),
+        pc: usize,
+        locked: &mut words::LockedWord<'_, A>,
+    ) {
+        if thread.ignoring > 0 {
+            return;
+        }
+        let op = Op::Atomic { kind, order, size: size as u8, addr: Addr(addr as u64) };
+        let place = thread.place(pc, size as u32);
+        let at = step(thread, op, place);
+        let (worker, findings) = Self::parts_at_once(thread);
+        // What it acquires comes before it, what it releases after it.
+        if kind != AtomicKind::Store
+            && let Some(known) = locked.record().objects.at(addr).known_atomic().cloned()
+            && !known.is_empty()
+        {
+            if order.acquires() {
+                self.learn(worker, &known);
+            } else {
+                worker.data.seen.learn(&*self.labels, &known);
+            }
+        }
+        let (word, offset) = (addr & !7, addr % 8);
+        let mask = (((1u32 << size.min(8 - offset)) - 1) << offset) as u8;
+        self.access_in_full(worker, findings, &at, (kind.access_kind(), word, mask), true, locked);
+        if kind == AtomicKind::Load {
+            return;
+        }
+        let published = if order.releases() { self.publish(worker) } else { worker.data.fenced.clone() };
+        let mut objects = locked.record().objects.at(addr);
+        match kind {
+            // It goes on with the release sequence that it has read from.
+            AtomicKind::ReadModifyWrite if published.is_empty() => {}
+            AtomicKind::ReadModifyWrite => {
+                let labels = &*self.labels;
+                let sync = objects.atomic();
+                sync.learn(labels, &published);
+                sync.limit(MOST_KNOWN);
+            }
+            _ if published.is_empty() => {
+                if let Some(known) = objects.known_atomic() {
+                    *known = Known::default();
+                }
+            }
+            _ => *objects.atomic() = published,
+        }
+    }
+}
+
+/// The tasks while their lock is held.
+type Slots = keirin_core::tasks::Tasks<keirin_core::sptree::labels::Labels, super::TaskData>;
+
+impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
+    fn minds_accesses(&self) -> bool {
+        true
+    }
+
+    fn attach(&self) -> *mut Thread {
+        let id = Registry::with(|registry| registry.add(None));
+        let thread = Box::into_raw(self.new_thread(id));
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(id) {
+                entry.thread = thread;
+            }
+        });
+        tls::set_thread(thread);
+        thread
+    }
+
+    fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        thread.accesses += 1;
+        if size == 0 || !layout::is_program(addr, size) {
+            return;
+        }
+        if own::may_be(addr) {
+            own::accessed(thread, addr, size, |_| words::forget::<A>(addr, size));
+        }
+        self.access_range(thread, kind, addr, size, pc);
+    }
+
+    fn atomic(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
+    ) {
+        thread.accesses += 1;
+        if !layout::is_program(addr, size) {
+            return;
+        }
+        let _ = self.acting(thread);
+        let word = TaskWord::of(addr);
+        let Some(mut locked) = word.lock::<A>(addr & !7, self.era.load(Ordering::Relaxed)) else { return };
+        let done = perform();
+        self.atomic_done(thread, done, (addr, size), pc, &mut locked);
+        drop(locked);
+        self.after(thread);
+    }
+
+    fn fence(&self, thread: &mut Thread, order: MemoryOrder, _: usize) {
+        let (worker, _) = self.acting(thread);
+        if order.acquires() {
+            let seen = std::mem::take(&mut worker.data.seen);
+            self.learn(worker, &seen);
+        }
+        if order.releases() {
+            worker.data.fenced = self.publish(worker);
+        }
+    }
+
+    fn atomic_awaited(&self, _: &mut Thread, _: AccessKind, _: usize, _: usize, _: usize) {}
+
+    fn lock_awaited(&self, _: &mut Thread, _: usize) {}
+
+    fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, _: usize) {
+        let (worker, _) = self.acting(thread);
+        let actor = worker.actor;
+        let taken = self.on_object(lock, |objects| {
+            let (id, state, new) = objects.lock();
+            if new {
+                telling::new_lock(id, lock);
+            }
+            if state.conflicting_holder(actor, mode).is_some() {
+                // Code that is not watched has released it.
+                state.take_holders();
+            }
+            state.acquire(actor, mode).then_some(id)
+        });
+        if let Some(id) = taken.flatten() {
+            self.change_locks(worker, id, mode, true);
+        }
+    }
+
+    fn lock_released(&self, thread: &mut Thread, lock: usize, _: usize) {
+        let (worker, _) = self.acting(thread);
+        let actor = worker.actor;
+        let released = self.on_object(lock, |objects| {
+            let (id, state) = objects.known_lock()?;
+            let mode = state.mode_of(actor)?;
+            (state.release(actor, mode) == Some(true)).then_some((id, mode))
+        });
+        if let Some((id, mode)) = released.flatten() {
+            self.change_locks(worker, id, mode, false);
+        }
+    }
+
+    fn object_forgotten(&self, object: usize) {
+        if layout::is_program(object, 1)
+            && let Some(mut locked) = TaskWord::of(object).lock_record::<A>(object & !7)
+        {
+            locked.record().objects.at(object).forget();
+        }
+    }
+
+    fn condition_waited(&self, thread: &mut Thread, condition: usize, _: usize) {
+        self.receive(thread, condition, |objects| Some(objects.condition().1.clone()));
+    }
+
+    fn condition_notified(&self, thread: &mut Thread, condition: usize, _: bool, _: usize) {
+        self.signal(thread, condition, |objects, publish| publish(objects.condition().1));
+    }
+
+    fn barrier_arrived(&self, thread: &mut Thread, barrier: usize, _: usize) {
+        let id = thread.id;
+        self.signal(thread, barrier, |objects, publish| {
+            if let Some(sync) = objects.barrier().1.arrive(id) {
+                publish(sync);
+            }
+        });
+    }
+
+    fn barrier_left(&self, thread: &mut Thread, barrier: usize, _: usize) {
+        let id = thread.id;
+        self.receive(thread, barrier, |objects| {
+            let (_, state) = objects.barrier();
+            let known = state.leave(id).cloned();
+            state.drop_finished();
+            known
+        });
+    }
+
+    fn happens_before(&self, thread: &mut Thread, token: usize, _: usize) {
+        self.signal(thread, crate::driver::token_address(token), |objects, publish| publish(objects.token()));
+    }
+
+    fn happens_after(&self, thread: &mut Thread, token: usize, _: usize) {
+        self.receive(thread, crate::driver::token_address(token), |objects| Some(objects.token().clone()));
+    }
+
+    fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId> {
+        let place = thread.place(pc, 0);
+        let parent = thread.id;
+        let id = Registry::with(|registry| registry.add(Some((parent, place))));
+        let child = Box::into_raw(self.new_thread(id));
+        thread.note_stack(&raw const place as usize);
+        self.construct(thread, |tasks, slot, worker| {
+            let child = tasks.spawn(slot, Actor::Thread(id))?;
+            tasks.parts(child).0.origin = origins::child(worker.data.origin, place, Some(id));
+            Ok(Effect::NewStep)
+        });
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(id) {
+                entry.thread = child;
+            }
+        });
+        Some(id)
+    }
+
+    fn started(&self, thread: *mut Thread, stack: (usize, usize)) {
+        // What an earlier thread left on this stack is void.
+        words::forget::<A>(stack.0, stack.1);
+        tls::set_thread(thread);
+    }
+
+    fn ended(&self, thread: &mut Thread) {
+        let id = thread.id;
+        let (worker, _) = self.parts(thread);
+        let mut tasks = self.tasks.lock();
+        self.put_down(worker, &mut tasks);
+        tasks.end_thread(id);
+        drop(tasks);
+        telling::final_counts(thread);
+        tls::set_task(0);
+        thread.shrink();
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(id) {
+                entry.ended = true;
+            }
+        });
+    }
+
+    fn joined(&self, thread: &mut Thread, child: ThreadId, _: usize) {
+        let taken = Registry::with(|registry| {
+            let entry = registry.entry(child)?;
+            if !entry.ended || entry.joined {
+                return None;
+            }
+            entry.joined = true;
+            Some(std::mem::replace(&mut entry.thread, std::ptr::null_mut()))
+        });
+        let Some(ended) = taken.filter(|ended| !ended.is_null()) else { return };
+        // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
+        let mut ended = unsafe { Box::from_raw(ended) };
+        Self::drop_state(&mut ended);
+        self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Thread(child)));
+    }
+
+    fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
+        blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
+    }
+
+    fn forgotten(&self, _: Option<&mut Thread>, addr: usize, size: usize) {
+        blocks::freed(addr);
+        words::forget::<A>(addr, size);
+    }
+
+    fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
+        thread.note_stack(place);
+        let (from, size) = thread.leave_stack(top);
+        words::forget::<A>(from, size);
+    }
+
+    fn region_begin(&self, thread: &mut Thread, region: RegionId, _: usize, marked: bool) {
+        thread.regions.push(marked);
+        let (worker, _) = self.acting(thread);
+        worker.data.blocks += 1;
+        if worker.data.blocks == 1 {
+            worker.data.block = Some(Block { instance: self.regions.open(), region });
+            self.tell_hooks(worker);
+        }
+    }
+
+    fn region_end(&self, thread: &mut Thread, _: usize) {
+        if thread.regions.pop().is_none() {
+            return;
+        }
+        let (worker, _) = self.acting(thread);
+        worker.data.blocks = worker.data.blocks.saturating_sub(1);
+        if worker.data.blocks == 0
+            && let Some(block) = worker.data.block.take()
+        {
+            self.regions.close(block.instance);
+            self.tell_hooks(worker);
+        }
+    }
+
+    fn function_entered(&self, _: &mut Thread, _: usize, _: usize) {}
+
+    fn function_left(&self, _: &mut Thread) {}
+
+    fn structure(&self, thread: &mut Thread, op: Op, pc: usize) {
+        let id = thread.id;
+        if matches!(op, Op::TaskBegin { .. } | Op::TaskSuspend { .. } | Op::TaskEnd { .. }) {
+            own::task_changes(thread);
+        }
+        match op {
+            Op::Spawn { task } => {
+                let place = thread.place(pc, 0);
+                thread.note_stack(&raw const place as usize);
+                self.construct(thread, |tasks, slot, worker| {
+                    let child = tasks.spawn(slot, Actor::Task(task))?;
+                    tasks.parts(child).0.origin = origins::child(worker.data.origin, place, None);
+                    Ok(Effect::NewStep)
+                });
+            }
+            Op::TaskWait => self.construct(thread, |tasks, slot, _| tasks.wait(slot)),
+            Op::TaskJoin { task } => {
+                self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Task(task)))
+            }
+            Op::FinishBegin => self.construct(thread, |tasks, slot, _| {
+                tasks.finish_begin(slot);
+                Ok(Effect::NewStep)
+            }),
+            Op::FinishEnd => self.construct(thread, |tasks, slot, _| tasks.finish_end(slot)),
+            Op::TaskBegin { task } => {
+                let (worker, _) = self.parts(thread);
+                let mut tasks = self.tasks.lock();
+                self.put_down(worker, &mut tasks);
+                match tasks.begin(id, task) {
+                    Ok(slot) => self.take_up(worker, &mut tasks, slot),
+                    Err(fault) => {
+                        self.fault(&fault);
+                        self.resume(id, worker, &mut tasks);
+                    }
+                }
+            }
+            Op::TaskSuspend { task } | Op::TaskEnd { task } => {
+                let (worker, _) = self.parts(thread);
+                if matches!(op, Op::TaskEnd { .. }) {
+                    let data = &mut worker.data;
+                    self.regions.close(std::mem::take(&mut data.step_instance));
+                    if let Some(block) = data.block.take() {
+                        self.regions.close(block.instance);
+                    }
+                }
+                let mut tasks = self.tasks.lock();
+                self.put_down(worker, &mut tasks);
+                let left = match op {
+                    Op::TaskEnd { .. } => tasks.end(id, task),
+                    _ => tasks.suspend(id, task),
+                };
+                if let Err(fault) = left {
+                    self.fault(&fault);
+                }
+                self.note_edges(&tasks);
+                self.resume(id, worker, &mut tasks);
+            }
+            Op::TaskOrder { before, after } => {
+                let _ = self.parts(thread);
+                if let Err(fault) = self.tasks.lock().order(before, after) {
+                    self.fault(&fault);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn grouped(&self, _: &mut Thread, members: &[(usize, usize)]) {
+        static GROUPS: AtomicU32 = AtomicU32::new(0);
+        let group = GroupId(GROUPS.fetch_add(1, Ordering::Relaxed));
+        for (addr, size) in members {
+            self.analysis.group(group, Addr(*addr as u64), u32::try_from(*size).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn flush(&self) {}
+
+    fn finish(&self, thread: Option<&mut Thread>) {
+        if let Some(thread) = thread {
+            self.analysis.end_of_run(&mut thread.findings);
+            self.after(thread);
+        }
+        let overflown = self.overflown.load(Ordering::Relaxed);
+        if overflown > 0 {
+            telling::note(&format!(
+                "{overflown} steps of tasks were not watched: there were too many at the same time"
+            ));
+        }
+    }
+
+    fn thread_of(&self, actor: ThreadId, _: u64) -> ThreadId {
+        actor
+    }
+
+    fn confused_threads(&self) -> u64 {
+        0
+    }
+
+    fn tasks(&self) -> u64 {
+        self.tasks.lock().counts().spawned
+    }
+
+    fn statistics(&self) -> Vec<Statistic> {
+        let figure = |name, value| Statistic { analysis: "tasks", name, value };
+        let tasks = self.tasks.lock();
+        let (counts, steps) = (tasks.counts(), tasks.structure().nodes());
+        let kept = tasks.structure().steps() as u64;
+        drop(tasks);
+        let sets = self.sets.lock();
+        vec![
+            figure("tasks", counts.spawned),
+            figure("steps", steps),
+            figure("most tasks at the same time", counts.most_live),
+            figure("orders beside the tree", counts.edges),
+            figure("steps remembered at the end", kept),
+            figure("times that finished steps were forgotten", u64::from(self.sweep.count())),
+            figure("locks that could block each other", sets.discipline.blocking()),
+        ]
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        None
+    }
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// The thread goes on with what it did before it began its last task.
+    fn resume(&self, id: ThreadId, worker: &mut Worker, tasks: &mut Slots) {
+        match tasks.current(id) {
+            Some(slot) => self.take_up(worker, tasks, slot),
+            None => self.tell_hooks(worker),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Forgetting the steps of finished scopes, so that memory is bounded by what the program touches, not by how many tasks it
+//! has had.
+//!
+//! The shadow refers to steps by their numbers. Before numbers are used again, all of it is looked through, and what refers to
+//! a step of a finished scope is made to refer to the one that stands for it. Meanwhile nobody else may have a number in
+//! hand: all threads that come into the runtime wait at a [`Gate`], and those inside are waited for. (The hooks' own checks do
+//! not matter: they compare with the number of the running step only, which is never forgotten.)
+
+use super::words::{Form, TaskWord, number_of};
+use super::{TaskDriver, Worker};
+use crate::layout::PAGE_BYTES;
+use crate::shadow::pages;
+use crate::spin::pause;
+use crate::thread::{Registry, Thread};
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::sptree::{StepId, Structure};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+
+/// So many steps are not worth the trouble.
+pub(super) const LEAST: usize = 1 << 17;
+
+/// Where threads wait while steps are forgotten.
+#[derive(Default)]
+pub(super) struct Gate {
+    closed: AtomicBool,
+    count: AtomicU32,
+}
+
+impl Gate {
+    /// How often steps were forgotten.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Waits until nobody forgets steps. To be called by a thread that is inside of the runtime and holds no lock.
+    #[inline(always)]
+    pub(super) fn pass(&self, thread: &mut Thread) {
+        if self.closed.load(Ordering::Acquire) {
+            self.wait(thread);
+        }
+    }
+
+    #[cold]
+    fn wait(&self, thread: &mut Thread) {
+        thread.set_waiting(true);
+        let mut tries = 0;
+        while self.closed.load(Ordering::Acquire) {
+            pause(tries);
+            tries = tries.wrapping_add(1);
+        }
+        thread.set_waiting(false);
+    }
+}
+
+const MEMBARRIER_PRIVATE_EXPEDITED: i32 = 8;
+const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: i32 = 16;
+const MEMBARRIER_GLOBAL: i32 = 1;
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// To be called once before the first sweep.
+pub(super) fn prepare() {
+    membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
+}
+
+/// All threads see what was written before, and what they have written is seen.
+fn fence_everywhere() {
+    fence(Ordering::SeqCst);
+    if !membarrier(MEMBARRIER_PRIVATE_EXPEDITED) {
+        membarrier(MEMBARRIER_GLOBAL);
+    }
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// Forgets the steps of finished scopes, if there are enough. The thread holds no lock.
+    pub(super) fn sweep_if_due(&self, thread: &mut Thread) {
+        let collapsed = self.tasks.lock().structure().collapsed();
+        let least = LEAST.max(pages::used() / 16);
+        if collapsed >= least {
+            self.sweep(thread);
+        }
+    }
+
+    #[cold]
+    fn sweep(&self, thread: &mut Thread) {
+        if self.sweep.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        fence_everywhere();
+        self.wait_for_others(thread);
+        let mut tasks = self.tasks.lock();
+        let labels = tasks.structure();
+        let resolve = |step: StepId| labels.resolve(step);
+        pages::for_each(|page| self.sweep_page(page, &resolve, labels));
+        self.analysis.visit_own_steps(&mut |step| *step = resolve(*step));
+        let alone = StepId(self.alone.load(Ordering::Relaxed));
+        if alone.is_some() {
+            self.alone.store(resolve(alone).0, Ordering::Relaxed);
+        }
+        self.for_each_worker(|worker| {
+            worker.known.resolve(labels);
+            let data = &mut worker.data;
+            let before = data.known_before.iter_mut().map(|(_, known)| known);
+            before.chain([&mut data.fenced, &mut data.seen]).for_each(|known| known.resolve(labels));
+        });
+        tasks.resolve_data(|data, labels| {
+            let before = data.known_before.iter_mut().map(|(_, known)| known);
+            before.chain([&mut data.fenced, &mut data.seen]).for_each(|known| known.resolve(labels));
+        });
+        tasks.forget_collapsed();
+        drop(tasks);
+        self.sweep.count.fetch_add(1, Ordering::Relaxed);
+        self.sweep.closed.store(false, Ordering::Release);
+    }
+
+    /// Waits until no other thread is inside, or only at the gate.
+    fn wait_for_others(&self, thread: &Thread) {
+        let me = thread.id;
+        let mut tries = 0;
+        loop {
+            let busy = Registry::with(|registry| {
+                registry.entries().iter().enumerate().any(|(id, entry)| {
+                    // SAFETY: a thread that has not ended is not given back while the registry is held.
+                    id as u32 != me.0
+                        && !entry.ended
+                        && !entry.thread.is_null()
+                        && unsafe { (*entry.thread).is_at_work() }
+                })
+            });
+            if !busy || !crate::watch::is_on() {
+                return;
+            }
+            pause(tries);
+            tries = tries.wrapping_add(1);
+        }
+    }
+
+    fn for_each_worker(&self, mut visit: impl FnMut(&mut Worker)) {
+        Registry::with(|registry| {
+            for entry in registry.entries().iter().filter(|entry| !entry.ended && !entry.thread.is_null()) {
+                // SAFETY: nobody is at work, so that the state of a thread is ours for the moment.
+                let state = unsafe { (*entry.thread).state.cast::<Worker>() };
+                if !state.is_null() {
+                    // SAFETY: it was made with this type in `new_thread`.
+                    visit(unsafe { &mut *state });
+                }
+            }
+        });
+    }
+
+    fn sweep_page(&self, page: usize, resolve: &impl Fn(StepId) -> StepId, labels: &impl Structure) {
+        for shadow in (page..page + PAGE_BYTES).step_by(8) {
+            let word = TaskWord::at(shadow);
+            loop {
+                let old = word.load();
+                if old == 0 {
+                    break;
+                }
+                let stand_in = |number: u64| {
+                    if number == 0 { 0 } else { number_of(resolve(StepId(number as u32 - 1))) }
+                };
+                let form = match Form::of(old) {
+                    Some(Form::Plain { write, written, read, read_bytes }) => {
+                        Form::Plain { write: stand_in(write), written, read: stand_in(read), read_bytes }
+                    }
+                    Some(Form::Readers { english, hebrew, bytes }) => {
+                        Form::Readers { english: stand_in(english), hebrew: stand_in(hebrew), bytes }
+                    }
+                    None => {
+                        if let Some(mut locked) = word.lock_record::<A>(0) {
+                            let record = locked.record();
+                            for (_, cell) in record.cells.iter_mut() {
+                                A::visit_steps(cell, &mut |step| *step = resolve(*step));
+                            }
+                            record.objects.for_each(|known| known.resolve(labels));
+                        }
+                        break;
+                    }
+                };
+                match form.number() {
+                    Some(new) if new == old || word.exchange(old, new) => break,
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+    }
+}

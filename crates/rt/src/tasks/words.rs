@@ -1,0 +1,404 @@
+//! The shadow of programs with tasks: eight bytes for each word of eight bytes.
+//!
+//! | lowest two bits | bits 63 to 39 | bits 38 to 14 | bits 13 to 8 | bits 7 to 2 |
+//! |---|---|---|---|---|
+//! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
+//! | 01 | the step of the last read in English order | in Hebrew order | | bytes that were read |
+//! | 10 | 63: locked; below: address of a [`Record`] | | | |
+//!
+//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first two forms are accesses without
+//! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). Whatever does not fit goes into a record, with
+//! a cell of the analysis for each stretch of bytes, and comes back when it fits again.
+//!
+//! **Who may touch what.** The first two forms are changed by exchanging the number, by anybody. A record belongs to who has
+//! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
+//! access.
+
+use super::runs;
+use super::sites;
+use crate::layout::{self, ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
+use crate::objects::Objects;
+use crate::shadow::{Cells, pages, words};
+use crate::spin::pause;
+use keirin_core::analysis::tasks::kept::Entry;
+use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
+use keirin_core::event::SiteId;
+use keirin_core::sptree::StepId;
+use keirin_core::tasks::{Actor, Known};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bits of a step.
+const STEP_BITS: u32 = 25;
+/// There can be so many steps at the same time.
+pub(super) const MOST_STEPS: u32 = (1 << STEP_BITS) - 2;
+/// Where the two steps stand.
+pub(crate) const FIRST_SHIFT: u32 = 64 - STEP_BITS;
+const SECOND_SHIFT: u32 = FIRST_SHIFT - STEP_BITS;
+pub(crate) const FIRST_BYTES_SHIFT: u32 = 8;
+pub(crate) const SECOND_BYTES_SHIFT: u32 = 2;
+const STEP: u64 = (1 << STEP_BITS) - 1;
+const FORM: u64 = 3;
+const PLAIN: u64 = 0;
+pub(crate) const READERS: u64 = 1;
+const RECORD: u64 = 2;
+const LOCKED: u64 = 1 << 63;
+
+/// The shadow of eight bytes.
+#[repr(transparent)]
+pub(super) struct TaskWord(AtomicU64);
+
+/// What does not fit into a word.
+pub(super) struct Record<A: KeepsPlain> {
+    pub(super) cells: Cells<A::Cell>,
+    pub(super) objects: Objects<Known, Actor>,
+}
+
+/// A step as a word has it.
+#[inline(always)]
+pub(super) fn number_of(step: StepId) -> u64 {
+    u64::from(step.0) + 1
+}
+
+fn step_of(number: u64) -> StepId {
+    StepId((number as u32).wrapping_sub(1))
+}
+
+/// A word that is no record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A write and a read, with their bytes; a step of 0 has none.
+    Plain { write: u64, written: u8, read: u64, read_bytes: u8 },
+    /// Two reads of the same bytes.
+    Readers { english: u64, hebrew: u64, bytes: u8 },
+}
+
+impl Form {
+    const NOTHING: Self = Self::Plain { write: 0, written: 0, read: 0, read_bytes: 0 };
+
+    /// None: it is a record.
+    #[inline(always)]
+    pub(super) fn of(number: u64) -> Option<Self> {
+        let (first, second) = (number >> FIRST_SHIFT, number >> SECOND_SHIFT & STEP);
+        let (first_bytes, bytes) =
+            (runs::bytes(number >> FIRST_BYTES_SHIFT), runs::bytes(number >> SECOND_BYTES_SHIFT));
+        match number & FORM {
+            PLAIN => {
+                Some(Self::Plain { write: first, written: first_bytes, read: second, read_bytes: bytes })
+            }
+            READERS => Some(Self::Readers { english: first, hebrew: second, bytes }),
+            _ => None,
+        }
+    }
+
+    /// None: the bytes have gaps.
+    #[inline(always)]
+    pub(super) fn number(self) -> Option<u64> {
+        let code = |bytes: u8| if bytes == 0 { Some(runs::NONE) } else { runs::code(bytes) };
+        Some(match self {
+            Self::Plain { write, written, read, read_bytes } => {
+                write << FIRST_SHIFT
+                    | read << SECOND_SHIFT
+                    | code(written)? << FIRST_BYTES_SHIFT
+                    | code(read_bytes)? << SECOND_BYTES_SHIFT
+                    | PLAIN
+            }
+            Self::Readers { english, hebrew, bytes } => {
+                english << FIRST_SHIFT | hebrew << SECOND_SHIFT | code(bytes)? << SECOND_BYTES_SHIFT | READERS
+            }
+        })
+    }
+
+    /// What each stretch of bytes has to remember.
+    fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
+        let entry = |number: u64, second: bool| Entry {
+            step: step_of(number),
+            site: SiteId(sites::get(addr, second)),
+        };
+        match self {
+            Self::Plain { write, written, read, read_bytes } => {
+                let write = |bytes: u8| (bytes & written != 0).then(|| entry(write, false));
+                let reads =
+                    |bytes: u8| (bytes & read_bytes != 0).then(|| (entry(read, true), entry(read, true)));
+                [written & read_bytes, written & !read_bytes, read_bytes & !written]
+                    .into_iter()
+                    .filter(|bytes| *bytes != 0)
+                    .map(|bytes| (bytes, Plain { write: write(bytes), reads: reads(bytes) }))
+                    .collect()
+            }
+            Self::Readers { english, hebrew, bytes } => {
+                let reads = Some((entry(english, false), entry(hebrew, true)));
+                vec![(bytes, Plain { write: None, reads })]
+            }
+        }
+    }
+}
+
+impl TaskWord {
+    /// The shadow of the word that holds an address.
+    #[inline(always)]
+    pub(super) fn of(addr: usize) -> &'static Self {
+        let shadow = SHADOW.base + (addr & ADDRESS_MASK & !(WORD_BYTES - 1));
+        // SAFETY: this part of the shadow is mapped, aligned and zeroed at the start and never unmapped; it is only ever
+        // accessed as such words.
+        unsafe { &*(shadow as *const Self) }
+    }
+
+    /// The word at an address of the shadow itself.
+    pub(super) fn at(shadow: usize) -> &'static Self {
+        // SAFETY: as in `of`; the caller has got the address from there.
+        unsafe { &*(shadow as *const Self) }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn load(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(super) fn exchange(&self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// True if something may be put into it. False: the memory is used up.
+    #[inline(always)]
+    pub(super) fn admit(&self) -> bool {
+        pages::admit(self.address())
+    }
+
+    /// Which words of a line have something to remember.
+    pub(super) fn used_in_line(&self) -> u8 {
+        let first = self.address() & !63;
+        (0..8)
+            .filter(|index| Self::at(first + index * 8).0.load(Ordering::Relaxed) != 0)
+            .fold(0, |mask, index| mask | 1 << index)
+    }
+
+    /// Takes the word's record, which is made if there is none. None if the runtime is being switched off or the memory is
+    /// used up. `addr` is the address in the program.
+    pub(super) fn lock<A: KeepsPlain>(&self, addr: usize, era: u32) -> Option<LockedWord<'_, A>> {
+        let mut tries = 0;
+        loop {
+            let old = self.load();
+            let (new, record) = match Form::of(old) {
+                None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
+                None => {
+                    if !crate::watch::is_on() {
+                        return None;
+                    }
+                    pause(tries);
+                    tries = tries.wrapping_add(1);
+                    continue;
+                }
+                Some(form) => {
+                    if old == 0 && !self.admit() {
+                        return None;
+                    }
+                    pages::mark_record(self.address());
+                    let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
+                    let cells =
+                        parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
+                    let record = Box::into_raw(Box::new(Record::<A> { cells, objects: Objects::default() }));
+                    ((record as u64) << 2 | RECORD | LOCKED, record)
+                }
+            };
+            if self.exchange(old, new) {
+                return Some(LockedWord { word: self, after: new & !LOCKED, marker: PhantomData });
+            }
+            if !record.is_null() {
+                // SAFETY: it was just made, and nobody has seen it.
+                drop(unsafe { Box::from_raw(record) });
+            }
+        }
+    }
+
+    /// Takes the record if there is one.
+    pub(super) fn lock_record<A: KeepsPlain>(&self, addr: usize) -> Option<LockedWord<'_, A>> {
+        if self.load() & FORM == RECORD { self.lock(addr, 0) } else { None }
+    }
+
+    /// Forgets some bytes of a word that is no record. False: it is one, or the rest does not fit.
+    fn forget_plain(&self, mask: u8) -> bool {
+        loop {
+            let old = self.load();
+            if old == 0 {
+                return true;
+            }
+            let changed = match Form::of(old) {
+                None => return false,
+                Some(Form::Plain { write, written, read, read_bytes }) => {
+                    let (written, read_bytes) = (written & !mask, read_bytes & !mask);
+                    let write = if written == 0 { 0 } else { write };
+                    let read = if read_bytes == 0 { 0 } else { read };
+                    Form::Plain { write, written, read, read_bytes }
+                }
+                Some(Form::Readers { bytes, .. }) if bytes & !mask == 0 => Form::NOTHING,
+                Some(Form::Readers { english, hebrew, bytes }) => {
+                    Form::Readers { english, hebrew, bytes: bytes & !mask }
+                }
+            };
+            let Some(new) = changed.number() else { return false };
+            if self.exchange(old, new) {
+                return true;
+            }
+        }
+    }
+}
+
+/// A word with a record that the calling thread owns.
+pub(super) struct LockedWord<'a, A: KeepsPlain> {
+    word: &'a TaskWord,
+    /// What the word will be when it is let go.
+    after: u64,
+    marker: PhantomData<A>,
+}
+
+impl<A: KeepsPlain> Drop for LockedWord<'_, A> {
+    fn drop(&mut self) {
+        self.word.0.store(self.after, Ordering::Release);
+    }
+}
+
+impl<A: KeepsPlain> LockedWord<'_, A> {
+    /// The record.
+    pub(super) fn record(&mut self) -> &mut Record<A> {
+        // SAFETY: while the word is locked, and before it is settled, its number is the address of a record that was made in
+        // `lock` and belongs to who holds the lock.
+        unsafe { &mut *((self.after >> 2) as *mut Record<A>) }
+    }
+
+    /// Forgets some bytes, and the record if nothing is left.
+    fn forget(mut self, mask: u8) {
+        let record = self.record();
+        record.cells.forget(mask);
+        record.objects.forget(mask);
+        if record.cells.is_empty() && record.objects.is_empty() {
+            self.replace(0);
+        }
+    }
+
+    /// Puts the record's content into the word if it fits. `is_past`: a step precedes all that is still to come, so that it need
+    /// not be remembered.
+    pub(super) fn settle(mut self, addr: usize, is_past: impl FnMut(StepId) -> bool) {
+        let record = self.record();
+        if !record.objects.is_empty() {
+            return;
+        }
+        if let Some((number, first, second)) = pack::<A>(&record.cells, is_past) {
+            let word = self.word;
+            for (entry, second) in [(first, false), (second, true)] {
+                if let Some(entry) = entry {
+                    sites::put(addr, second, entry.site.0, || word.used_in_line());
+                }
+            }
+            self.replace(number);
+        }
+    }
+
+    fn replace(mut self, number: u64) {
+        let record: *mut Record<A> = self.record();
+        self.after = number;
+        // SAFETY: it was made by `Box::into_raw` in `lock`, and nothing refers to it any more.
+        drop(unsafe { Box::from_raw(record) });
+    }
+}
+
+/// The word that stands for some cells, with the accesses whose places go with it.
+fn pack<A: KeepsPlain>(
+    cells: &Cells<A::Cell>,
+    mut is_past: impl FnMut(StepId) -> bool,
+) -> Option<(u64, Option<Entry>, Option<Entry>)> {
+    let (mut write, mut written): (Option<Entry>, u8) = (None, 0);
+    let (mut reads, mut read_bytes): (Option<(Entry, Entry)>, u8) = (None, 0);
+    for (bytes, cell) in cells.iter() {
+        let plain = A::plain(cell)?;
+        if let Some(new) = plain.write.filter(|entry| !is_past(entry.step)) {
+            if write.is_some_and(|write| write != new) {
+                return None;
+            }
+            (write, written) = (Some(new), written | bytes);
+        }
+        if let Some(new) = plain.reads {
+            if reads.is_some_and(|reads| reads != new) {
+                return None;
+            }
+            (reads, read_bytes) = (Some(new), read_bytes | bytes);
+        }
+    }
+    let step = |entry: Option<Entry>| entry.map_or(0, |entry| number_of(entry.step));
+    match reads {
+        Some((english, hebrew)) if english.step != hebrew.step => {
+            if write.is_some() {
+                return None;
+            }
+            let (english_step, hebrew_step) = (number_of(english.step), number_of(hebrew.step));
+            let form = Form::Readers { english: english_step, hebrew: hebrew_step, bytes: read_bytes };
+            Some((form.number()?, Some(english), Some(hebrew)))
+        }
+        _ => {
+            let read = reads.map(|reads| reads.0);
+            let form = Form::Plain { write: step(write), written, read: step(read), read_bytes };
+            Some((form.number()?, write, read))
+        }
+    }
+}
+
+/// Forgets all that is known about a range.
+pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize) {
+    if size == 0 || !layout::is_program(addr, size) {
+        return;
+    }
+    let (first_page, end_page) = (addr.next_multiple_of(PAGE_BYTES), (addr + size) / PAGE_BYTES * PAGE_BYTES);
+    if first_page >= end_page {
+        return forget_words::<A>(addr, size);
+    }
+    forget_words::<A>(addr, first_page - addr);
+    let taken =
+        |page: usize| pages::take(TaskWord::of(page).address(), || forget_words::<A>(page, PAGE_BYTES));
+    let mut page = first_page;
+    while page < end_page {
+        // Runs of pages that are in use; what is not in use needs nothing.
+        let start = page;
+        while page < end_page && taken(page) {
+            page += PAGE_BYTES;
+        }
+        clear(start, page - start);
+        page += PAGE_BYTES;
+    }
+    forget_words::<A>(end_page, addr + size - end_page);
+}
+
+/// Fills the shadow of whole pages with zeros.
+fn clear(start: usize, size: usize) {
+    const GIVE_BACK_BYTES: usize = 16 * PAGE_BYTES;
+    if size >= GIVE_BACK_BYTES {
+        let shadow = TaskWord::of(start).address() as *mut libc::c_void;
+        // SAFETY: the range lies in the shadow, a private anonymous mapping, and reads as zeros afterwards.
+        unsafe { libc::madvise(shadow, size, libc::MADV_DONTNEED) };
+        return;
+    }
+    for word in (start..start + size).step_by(WORD_BYTES) {
+        TaskWord::of(word).0.store(0, Ordering::Relaxed);
+    }
+}
+
+fn forget_words<A: KeepsPlain>(addr: usize, size: usize) {
+    for (word, mask) in words(addr, size) {
+        let shadow = TaskWord::of(word);
+        let old = shadow.load();
+        if old == 0 {
+            continue;
+        }
+        if mask == 0xff && old & FORM != RECORD {
+            shadow.0.store(0, Ordering::Relaxed);
+        } else if !shadow.forget_plain(mask)
+            && let Some(locked) = shadow.lock::<A>(word, 0)
+        {
+            locked.forget(mask);
+        }
+    }
+}
