@@ -60,10 +60,11 @@ impl Rule {
 pub enum Verdict {
     /// It happened in the run that was watched.
     Observed,
-    /// Another schedule of the same run shows it: the given interleaving.
+    /// Another schedule of the same run shows it.
     OtherSchedule {
-        /// The schedule, which has been checked.
-        witness: Box<Witness>,
+        /// The schedule, which has been checked. None if the structure of the tasks and the locks prove that some schedule
+        /// shows it, and none was worked out.
+        witness: Option<Box<Witness>>,
     },
     /// It may be so.
     Suspected(Doubt),

@@ -179,7 +179,7 @@ impl Builder {
             shown: vec![*step],
         };
         let segments = self.steps.iter().map(segment).collect();
-        Verdict::OtherSchedule { witness: Box::new(Witness { as_observed_until: 0, segments }) }
+        Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until: 0, segments })) }
     }
 
     fn resolve(&self, raw: &[RawFinding]) -> Vec<Finding> {

@@ -75,7 +75,7 @@ impl Builder {
 }
 
 fn shown_by(as_observed_until: u64, segments: Vec<Segment>) -> Verdict {
-    Verdict::OtherSchedule { witness: Box::new(Witness { as_observed_until, segments }) }
+    Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until, segments })) }
 }
 
 /// Two tasks, one of them two spawns down, that count without a lock; the sources are at hand.
