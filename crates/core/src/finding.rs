@@ -113,9 +113,10 @@ pub struct Segment {
 /// A task that takes part in a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RawTask {
-    /// Who it is.
+    /// Who it is. The number of a task that did a step tells it from the others of the finding; of those above it, which
+    /// are known by where they were spawned, it may be [`TaskId::NONE`](crate::event::TaskId::NONE).
     pub actor: Actor,
-    /// Where it was spawned; position 0 if it never was.
+    /// Where it was spawned; position 0 if it never was, or if the run has no positions.
     pub spawned: Moment,
 }
 

@@ -20,10 +20,11 @@ use crate::thread::{MISSED, Registry, Thread};
 use crate::watcher::Watcher;
 use keirin_core::analysis::Statistic;
 use keirin_core::event::{FunctionId, LockId, Op, SiteId, StackId, ThreadId};
-use keirin_core::finding::{Evidence, Findings, Moment, Race, RawFinding};
+use keirin_core::finding::{Evidence, Findings, Lineage, Moment, Race, RawFinding, Whole};
 use keirin_core::handover::{End, Writer};
 use keirin_core::replay::Counts;
 use keirin_core::stack::{Frame, Stacks};
+use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, MemoryBlock, ModuleId, NameKind, Site, Tables, ThreadOrigin};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::CString;
@@ -270,9 +271,29 @@ impl Names {
             Evidence::Locking(locking) => {
                 locking.held.iter().flatten().for_each(|(lock, _)| self.lock(*lock));
             }
-            Evidence::Torn(_) => {}
+            Evidence::Torn(torn) => {
+                self.memory(torn.addr.0 as usize);
+                if let Whole::Holds(lock) = torn.whole {
+                    self.lock(lock);
+                }
+            }
+        }
+        if let Some(lineage) = &mut finding.lineage {
+            self.lineage(lineage);
         }
         self.new_regions();
+    }
+
+    /// The tasks of a finding are told by where they were spawned, whichever thread happened to do it.
+    fn lineage(&mut self, lineage: &mut Lineage) {
+        for task in std::iter::once(&mut lineage.common).chain(lineage.paths.iter_mut().flatten()) {
+            let Moment { site, stack, thread, .. } = &mut task.spawned;
+            (*site, *stack) = if site.is_some() { self.place(site.0) } else { (SiteId::NONE, StackId::NONE) };
+            *thread = ThreadId::NONE;
+            if let Actor::Thread(thread) = task.actor {
+                self.thread(thread);
+            }
+        }
     }
 }
 
