@@ -51,13 +51,18 @@ impl<'a> Threads<'a> {
     }
 
     fn name_of(&self, actor: Actor) -> String {
+        self.full(actor, self.spawned(actor).as_ref())
+    }
+
+    /// The name of somebody who was spawned at a place.
+    fn full(&self, actor: Actor, spawned: Option<&Frame>) -> String {
         let short = self.short(actor);
         let place = match actor {
-            Actor::Task(_) => self.spawned(actor).and_then(|frame| frame.place),
+            Actor::Task(_) => spawned.and_then(|frame| frame.place.as_ref()),
             Actor::Thread(_) => None,
         };
         match place {
-            Some(place) => format!("{short} ({})", nickname(&place)),
+            Some(place) => format!("{short} ({})", nickname(place)),
             None => short,
         }
     }
@@ -68,13 +73,26 @@ impl<'a> Threads<'a> {
             Actor::Thread(_) => "an unknown thread".to_owned(),
             Actor::Task(TaskId(id)) => match self.names.tables.name(NameKind::Task, id) {
                 Some(name) => format!("task {name}"),
-                None => format!("task {id}"),
+                None if !self.names.numbers_are_chance() => format!("task {id}"),
+                None => {
+                    self.number(actor).map_or_else(|| "a task".to_owned(), |number| format!("task {number}"))
+                }
             },
         }
     }
 
+    /// The number, from 1, of a task that does something in the finding, where others are known by their places only.
+    fn number(&self, actor: Actor) -> Option<usize> {
+        let mut tasks = self.ids.iter().filter(|known| matches!(known, Actor::Task(_)));
+        tasks.position(|known| *known == actor).map(|index| index + 1)
+    }
+
     fn spawned(&self, actor: Actor) -> Option<Frame> {
         let &(_, site) = self.spawned.iter().find(|(known, _)| *known == actor)?;
+        self.frame(site)
+    }
+
+    fn frame(&self, site: SiteId) -> Option<Frame> {
         Some(self.names.frame(site, FunctionId::NONE)).filter(|frame| *frame != Frame::default())
     }
 
@@ -107,11 +125,16 @@ impl<'a> Threads<'a> {
     }
 
     fn ancestor(&self, task: &RawTask) -> Ancestor {
-        let spawned = self.spawned(task.actor);
+        // Not by its number: those who only stand above others may have none.
+        let spawned = self.frame(task.spawned.site);
         let place = spawned.as_ref().and_then(|frame| frame.place.as_ref());
         Ancestor {
-            name: self.name_of(task.actor),
+            name: self.full(task.actor, spawned.as_ref()),
             short: self.short(task.actor),
+            actor: task.actor,
+            anonymous: matches!(task.actor, Actor::Task(_))
+                && self.names.numbers_are_chance()
+                && self.number(task.actor).is_none(),
             line: place.and_then(|place| source_line(place, self.names.sources)),
             spawned,
         }

@@ -5,6 +5,7 @@
 
 pub(crate) use super::picture::{Graph, GraphBox, GraphEdge, Line, Mark, Outline, Snippet};
 use super::text::quoted;
+use keirin_core::tasks::Actor;
 use serde::{Deserialize, Serialize};
 
 /// Everything one run of keirin has to tell.
@@ -57,6 +58,8 @@ pub(crate) struct Watched {
 pub(crate) struct Live {
     pub(crate) accesses: u64,
     pub(crate) locks: u64,
+    /// What tasks did between two task constructs, if tasks were looked at.
+    pub(crate) steps: u64,
     pub(crate) processes: u64,
 }
 
@@ -71,6 +74,15 @@ pub(crate) struct Summary {
     pub(crate) events: u64,
     /// How many threads took part.
     pub(crate) threads: u64,
+    /// How many tasks they ran, if there were any and an analysis looked at them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tasks: Option<u64>,
+    /// What tasks did between two task constructs, if it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) steps: Option<u64>,
+    /// How many accesses of a program that ran were checked in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accesses: Option<u64>,
     /// How many findings of each status.
     pub(crate) counts: Counts,
     /// How many of the reported findings are of each kind, in the order of the findings.
@@ -335,6 +347,12 @@ pub(crate) struct Ancestor {
     /// Its name without the place where it was spawned.
     #[serde(skip)]
     pub(crate) short: String,
+    /// Who it is.
+    #[serde(skip)]
+    pub(crate) actor: Actor,
+    /// Whether nothing but the place where it was spawned tells who it is.
+    #[serde(skip)]
+    pub(crate) anonymous: bool,
     /// The line of the source that spawned it.
     #[serde(skip)]
     pub(crate) line: Option<String>,
@@ -347,8 +365,55 @@ impl Ancestor {
         let at = place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.text));
         let within =
             function.as_ref().map_or_else(String::new, |function| format!(" in {}", quoted(function)));
+        if self.anonymous {
+            return format!("the task spawned{at}{within}");
+        }
         format!("{}, spawned{at}{within}", self.short)
     }
+
+    /// The function that spawned a task of which nothing else is known.
+    fn anonymous_in(&self) -> Option<&str> {
+        self.spawned.as_ref().filter(|_| self.anonymous)?.function.as_deref()
+    }
+}
+
+/// A part of the way down to a task.
+#[derive(Debug)]
+pub(crate) enum Descent<'a> {
+    /// One task.
+    One(&'a Ancestor),
+    /// Tasks that a function spawned one below the other: a recursion, of which the depth is all there is to tell.
+    Many(&'a [Ancestor]),
+}
+
+impl Side {
+    /// The way down, with recursion folded. The last task, which did the steps, always stands for itself.
+    pub(crate) fn folded(&self) -> Vec<Descent<'_>> {
+        let Some((last, above)) = self.path.split_last() else { return Vec::new() };
+        let groups = above
+            .chunk_by(|one, next| one.anonymous_in().is_some() && one.anonymous_in() == next.anonymous_in());
+        let mut parts: Vec<Descent<'_>> = groups
+            .map(|group| match group {
+                [one] => Descent::One(one),
+                many => Descent::Many(many),
+            })
+            .collect();
+        parts.push(Descent::One(last));
+        parts
+    }
+}
+
+/// Where the tasks of a recursion were spawned, and in which function.
+pub(crate) fn spawned_recursively(tasks: &[Ancestor]) -> (Vec<String>, Option<&str>) {
+    let mut places: Vec<String> = Vec::new();
+    for place in tasks.iter().filter_map(|task| task.spawned.as_ref()?.place.as_ref()) {
+        if !places.contains(&place.text) {
+            places.push(place.text.clone());
+        }
+    }
+    // Which came first differs from task to task.
+    places.sort_unstable();
+    (places, tasks.first().and_then(Ancestor::anonymous_in))
 }
 
 /// What was to be whole: which of the ways to say so applied.

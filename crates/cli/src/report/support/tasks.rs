@@ -1,7 +1,7 @@
 //! Findings made by hand: what tasks do to each other in some schedule.
 
 use super::{Builder, Finding};
-use keirin_core::event::{GroupId, LockId, Op, SiteId, StackId, TaskId, ThreadId};
+use keirin_core::event::{GroupId, Op, SiteId, StackId, TaskId, ThreadId};
 use keirin_core::finding::{
     Doubt, Evidence, Lineage, Moment, Race, RawStep, RawTask, Segment, Torn, Verdict, Whole, Witness,
 };
@@ -57,10 +57,6 @@ impl Builder {
         };
         let path = |path: &&[&Spawned]| path.iter().map(|task| raw(task)).collect();
         self.lineage = Some(Lineage { common: raw(common), paths: paths.iter().map(path).collect() });
-    }
-
-    fn lock(&mut self, name: &str) -> LockId {
-        LockId(self.id(NameKind::Lock, name))
     }
 
     /// Some operations of one task in a row.
