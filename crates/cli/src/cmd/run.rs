@@ -117,7 +117,7 @@ fn check_options(options: &Options) -> Result<()> {
     if options.adversarial_pause.is_some() && options.adversarial.is_none() {
         bail!("--adversarial-pause says how long threads are made to wait: add --adversarial");
     }
-    if options.exact_order && options.record.is_none() && !options.examine {
+    if options.exact_order && options.record.is_none() && Way::of(options) != Way::Examined {
         bail!("--exact-order is about the trace: add --record FILE");
     }
     use AnalysisName::{Aerodrome, Atomizer, TaskAtomicity, Velodrome};
