@@ -252,11 +252,12 @@ fn report(program: &Program, collected: &Collected, shown: &Shown<'_>) -> Result
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let name = program.name();
-    let findings: Vec<Finding> = collected.findings(&name, &sources, looking.symbols());
+    let word = program.word();
+    let findings: Vec<Finding> = collected.findings(&word, &sources, looking.symbols());
     let (findings, left_out) = without_excluded(findings, looking.rules());
     let counts = collected.counts();
     let mut watched = Watched {
-        inputs: vec![name.clone()],
+        inputs: vec![name],
         analyses: name_analyses(options),
         events: counts.events,
         threads: counts.threads,
@@ -275,11 +276,11 @@ fn report(program: &Program, collected: &Collected, shown: &Shown<'_>) -> Result
         let findings = if left_out == 1 { "1 finding is" } else { &format!("{left_out} findings are") };
         watched.notes.push(format!(
             "{findings} left out, in which marked blocks take part that --atomic excludes; without these blocks there may be \
-             others: keirin record -o run.ktrace -- {name}, then keirin check with the same rules"
+             others: keirin record -o run.ktrace -- {word}, then keirin check with the same rules"
         ));
     }
     if options.analysis.0 == [AnalysisName::FastTrack] {
-        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {name}");
+        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {word}");
         watched.next_when_clean = Some(next);
     }
     if Way::of(options) == Way::Tasks {

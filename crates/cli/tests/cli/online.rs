@@ -21,9 +21,8 @@ fn tasks(tasks: u64, blocking: u64, end: End) -> Vec<u8> {
     let mut tables = Tables::default();
     let file = FileId(tables.add_name(NameKind::File, "sum.c"));
     tables.add_name(NameKind::Thread, "main");
-    tables.add_name(NameKind::Lock, "0x2000");
+    tables.add_name(NameKind::Lock, "guard");
     tables.locations.insert(0x1000, Location { size: 8, name: "sum".into() });
-    tables.locations.insert(0x2000, Location { size: 40, name: "guard".into() });
     for (function, line) in [("add", 3), ("split", 6)] {
         let function = FunctionId(tables.add_name(NameKind::Function, function));
         tables.sites.push(Site { place: Place::Source { file, line, column: 0 }, function });

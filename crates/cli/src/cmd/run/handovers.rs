@@ -125,7 +125,8 @@ impl Collected {
         told.fold(0, u64::saturating_add)
     }
 
-    /// The findings of all processes, with names. Those that are the same are not yet one.
+    /// The findings of all processes, with names. Those that are the same are not yet one. The program is told as a word of
+    /// a command.
     pub(super) fn findings(&self, program: &str, sources: &Sources, symbols: &Symbols) -> Vec<Finding> {
         let mut findings = Vec::new();
         for handover in &self.processes {
