@@ -5,6 +5,7 @@ mod handovers;
 mod program;
 mod settings;
 mod tasks;
+mod verdicts;
 
 pub(super) use handovers::{Collected, collect};
 pub(super) use program::Program;
@@ -80,6 +81,9 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     }
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
+    if way == Way::Tasks {
+        verdicts::judge(&mut collected, options);
+    }
     let exit = report(&program, &collected, &shown)?;
     Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
 }
