@@ -1,11 +1,12 @@
 //! Who takes part in a finding: threads, and tasks, which are named by where they were spawned.
 
+use super::frames;
 use super::model::{Ancestor, Frame, Lineage, Place, Side, Thread};
 use super::resolve::Names;
 use super::text::is_dangerous;
 use crate::sources::Sources;
-use keirin_core::event::{FunctionId, SiteId, TaskId};
-use keirin_core::finding::{self, RawFinding, RawTask};
+use keirin_core::event::TaskId;
+use keirin_core::finding::{self, Moment, RawFinding, RawTask};
 use keirin_core::tasks::Actor;
 use keirin_core::trace::NameKind;
 
@@ -17,7 +18,7 @@ pub(super) struct Threads<'a> {
     names: Names<'a>,
     ids: Vec<Actor>,
     /// Where those tasks were spawned of which the finding says so.
-    spawned: Vec<(Actor, SiteId)>,
+    spawned: Vec<(Actor, Moment)>,
 }
 
 impl<'a> Threads<'a> {
@@ -27,7 +28,7 @@ impl<'a> Threads<'a> {
             .into_iter()
             .flat_map(|lineage| std::iter::once(&lineage.common).chain(lineage.paths.iter().flatten()));
         let told = tasks.filter(|task| task.spawned.site.is_some());
-        let spawned = told.map(|task| (task.actor, task.spawned.site)).collect();
+        let spawned = told.map(|task| (task.actor, task.spawned)).collect();
         Threads { names, ids: Vec::new(), spawned }
     }
 
@@ -88,12 +89,15 @@ impl<'a> Threads<'a> {
     }
 
     fn spawned(&self, actor: Actor) -> Option<Frame> {
-        let &(_, site) = self.spawned.iter().find(|(known, _)| *known == actor)?;
-        self.frame(site)
+        let &(_, moment) = self.spawned.iter().find(|(known, _)| *known == actor)?;
+        self.frame(moment)
     }
 
-    fn frame(&self, site: SiteId) -> Option<Frame> {
-        Some(self.names.frame(site, FunctionId::NONE)).filter(|frame| *frame != Frame::default())
+    /// Where a task was spawned: what a library does for that helps nobody, so it is the user's own line, if there is one.
+    fn frame(&self, Moment { site, stack, .. }: Moment) -> Option<Frame> {
+        let mut frames = self.names.stack_of(site, stack);
+        let told = frames::telling(&frames).unwrap_or(0);
+        Some(frames.swap_remove(told)).filter(|frame| *frame != Frame::default())
     }
 
     /// All that have appeared.
@@ -126,7 +130,7 @@ impl<'a> Threads<'a> {
 
     fn ancestor(&self, task: &RawTask) -> Ancestor {
         // Not by its number: those who only stand above others may have none.
-        let spawned = self.frame(task.spawned.site);
+        let spawned = self.frame(task.spawned);
         let place = spawned.as_ref().and_then(|frame| frame.place.as_ref());
         Ancestor {
             name: self.full(task.actor, spawned.as_ref()),
