@@ -81,16 +81,17 @@ mod tests {
         let torn = Torn { addr: Addr(0x1000), size: 8, whole: Whole::Step, group: None, inside: Vec::new() };
         let blocking =
             blocking.map(|value| Figure { analysis: BLOCKING.0.into(), name: BLOCKING.1.into(), value });
-        let mut process = Handover::default();
-        process.findings = vec![
-            finding(race(), Doubt::NotExamined),
-            finding(Evidence::Torn(torn), Doubt::NotExamined),
-            finding(race(), Doubt::Heuristic),
-        ];
-        process.statistics.extend(blocking);
-        process.counts = Counts { locks, ..Counts::default() };
-        process.end = end;
-        process
+        Handover {
+            findings: vec![
+                finding(race(), Doubt::NotExamined),
+                finding(Evidence::Torn(torn), Doubt::NotExamined),
+                finding(race(), Doubt::Heuristic),
+            ],
+            statistics: blocking.into_iter().collect(),
+            counts: Counts { locks, ..Counts::default() },
+            end,
+            ..Handover::default()
+        }
     }
 
     /// What becomes of the race and the torn step (true: some schedule shows it), and what is noted.
