@@ -11,6 +11,7 @@ mod evidence;
 pub(crate) mod fingerprint;
 mod frames;
 pub(crate) mod json;
+mod lineage;
 pub(crate) mod model;
 mod operation;
 mod origins;
