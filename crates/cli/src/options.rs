@@ -102,8 +102,8 @@ macro_rules! options {
 options! {
     "analysis" analysis: Analyses = "velodrome", "NAMES", [Check Run],
         "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. The default of `keirin run` is fasttrack, or ptracer for a program with OpenMP or oneTBB";
-    "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check],
-        "`keirin` for our own algorithms, `published` for those of the papers, to compare";
+    "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check Run],
+        "`keirin` for our own algorithms, `published` for those of the papers, to compare; of a program that runs only those of ptracer and task-atomicity";
     "check" check: Checks = "annotated,gaps", "LIST", [Check Run],
         "task-atomicity: what must be whole, separated by commas: `annotated` (the blocks that the program marks, as changed by --atomic, and what a step does to members of groups), `functions` (those that --atomic names), `steps` (all that a task does between two task constructs), `gaps` (what is read under a lock and written under a later hold of it)";
     "structure" structure: StructureName = "ranks", "NAME", [Check],
@@ -112,6 +112,8 @@ options! {
         "Analyses of tasks: remember what a step has accessed, as the papers do; on a recorded trace it does not pay";
     "verdict-cache" verdict_cache: Option<Switch> = "", "WHEN", [Check],
         "Analyses of tasks: remember how steps stand to each other, `on` or `off`; by default on for --structure tree";
+    "examine" examine: bool = "", "", [Run],
+        "Analyses of tasks: record the run and check it after its end, for all pairs of places and with a schedule that shows each finding; else it is checked while it runs. --record and --witnesses do so as well";
     "no-witness" no_witness: bool = "", "", [Check Run],
         "Analyses of tasks: do not look for schedules that show the findings, which then stay suspected";
     "witnesses" witnesses: Option<PathBuf> = "", "DIR", [Check Explain Run],

@@ -60,10 +60,11 @@ impl Rule {
 pub enum Verdict {
     /// It happened in the run that was watched.
     Observed,
-    /// Another schedule of the same run shows it: the given interleaving.
+    /// Another schedule of the same run shows it.
     OtherSchedule {
-        /// The schedule, which has been checked.
-        witness: Box<Witness>,
+        /// The schedule, which has been checked. None if the structure of the tasks and the locks prove that some schedule
+        /// shows it, and none was worked out.
+        witness: Option<Box<Witness>>,
     },
     /// It may be so.
     Suspected(Doubt),
@@ -112,9 +113,10 @@ pub struct Segment {
 /// A task that takes part in a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RawTask {
-    /// Who it is.
+    /// Who it is. The number of a task that did a step tells it from the others of the finding; of those above it, which
+    /// are known by where they were spawned, it may be [`TaskId::NONE`](crate::event::TaskId::NONE).
     pub actor: Actor,
-    /// Where it was spawned; position 0 if it never was.
+    /// Where it was spawned; position 0 if it never was, or if the run has no positions.
     pub spawned: Moment,
 }
 

@@ -20,10 +20,11 @@ use crate::thread::{MISSED, Registry, Thread};
 use crate::watcher::Watcher;
 use keirin_core::analysis::Statistic;
 use keirin_core::event::{FunctionId, LockId, Op, SiteId, StackId, ThreadId};
-use keirin_core::finding::{Evidence, Findings, Moment, Race, RawFinding};
+use keirin_core::finding::{Evidence, Findings, Lineage, Moment, Race, RawFinding, Whole};
 use keirin_core::handover::{End, Writer};
 use keirin_core::replay::Counts;
 use keirin_core::stack::{Frame, Stacks};
+use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, MemoryBlock, ModuleId, NameKind, Site, Tables, ThreadOrigin};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::CString;
@@ -270,9 +271,29 @@ impl Names {
             Evidence::Locking(locking) => {
                 locking.held.iter().flatten().for_each(|(lock, _)| self.lock(*lock));
             }
-            Evidence::Torn(_) => {}
+            Evidence::Torn(torn) => {
+                self.memory(torn.addr.0 as usize);
+                if let Whole::Holds(lock) = torn.whole {
+                    self.lock(lock);
+                }
+            }
+        }
+        if let Some(lineage) = &mut finding.lineage {
+            self.lineage(lineage);
         }
         self.new_regions();
+    }
+
+    /// The tasks of a finding are told by where they were spawned, whichever thread happened to do it.
+    fn lineage(&mut self, lineage: &mut Lineage) {
+        for task in std::iter::once(&mut lineage.common).chain(lineage.paths.iter_mut().flatten()) {
+            let Moment { site, stack, thread, .. } = &mut task.spawned;
+            (*site, *stack) = if site.is_some() { self.place(site.0) } else { (SiteId::NONE, StackId::NONE) };
+            *thread = ThreadId::NONE;
+            if let Actor::Thread(thread) = task.actor {
+                self.thread(thread);
+            }
+        }
     }
 }
 
@@ -446,4 +467,48 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
 /// In a child process: forgets the parent's file, which is not ours. False if a thread that is gone was just telling.
 pub(crate) fn abandon() -> bool {
     TELLING.try_lock().map(|mut telling| std::mem::forget(telling.take())).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keirin_core::event::TaskId;
+    use keirin_core::finding::RawTask;
+
+    #[test]
+    fn tasks_of_a_finding_are_told_by_the_sites_of_their_places() {
+        let spawns = [start as *const () as usize, note as *const () as usize];
+        let caller = places::stack(places::Call { caller: 0, pc: spawns[1] });
+        let numbers = spawns.map(|pc| places::number(places::Place { pc, stack: caller, size: 0 }));
+        let task = |actor, site| {
+            let spawned = Moment { position: 7, thread: ThreadId(3), site, stack: StackId(9) };
+            RawTask { actor, spawned }
+        };
+        let spawned = |number| task(Actor::Task(TaskId(number)), SiteId(number));
+        let mut lineage = Lineage {
+            common: task(Actor::Thread(ThreadId(90_000)), SiteId::NONE),
+            paths: vec![vec![spawned(numbers[0]), spawned(numbers[1])], vec![spawned(numbers[0])]],
+        };
+        let mut names = Names::default();
+        names.lineage(&mut lineage);
+        assert_eq!(
+            lineage.common.spawned,
+            Moment { position: 7, thread: ThreadId::NONE, site: SiteId::NONE, stack: StackId::NONE }
+        );
+        let sites =
+            lineage.paths.iter().map(|path| path.iter().map(|task| task.spawned.site).collect::<Vec<_>>());
+        let sites: Vec<Vec<SiteId>> = sites.collect();
+        assert_eq!(sites[0].len(), 2);
+        assert_eq!(sites[0][0], sites[1][0], "one place is one site");
+        for (site, pc) in sites[0].iter().zip(spawns) {
+            let module = modules::find(pc).expect("this test is in a module");
+            let trace::Place::Code { offset, .. } = names.tables.sites[site.index()].place else {
+                panic!("{:?}", names.tables.sites)
+            };
+            assert_eq!(offset, (pc - module.bias) as u64);
+        }
+        let stack = lineage.paths[0][0].spawned.stack;
+        let calls: Vec<SiteId> = names.stacks.frames(stack).map(|frame| frame.call_site).collect();
+        assert_eq!(calls, [sites[0][1]], "the call is at the place of the other spawn");
+    }
 }

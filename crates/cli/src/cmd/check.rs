@@ -130,6 +130,15 @@ pub(crate) fn check_task_options(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The names of the analyses, each with whose algorithm it is if not ours.
+pub(crate) fn name_analyses(options: &Options) -> Vec<String> {
+    let name = |name: &AnalysisName| {
+        let published = options.algorithm == Algorithm::Published && name.has_published();
+        format!("{}{}", name.text(), if published { " (published)" } else { "" })
+    };
+    options.analysis.0.iter().map(name).collect()
+}
+
 /// Runs the analyses on one trace and adds to what was watched.
 pub(crate) fn check_one(
     mut input: Input,
@@ -153,12 +162,7 @@ pub(crate) fn check_one(
         .context(input.name));
     }
     watched.inputs.push(input.name.clone());
-    let published = |name: &AnalysisName| {
-        let published = options.algorithm == Algorithm::Published && name.has_published();
-        if published { " (published)" } else { "" }
-    };
-    watched.analyses =
-        options.analysis.0.iter().map(|name| format!("{}{}", name.text(), published(name))).collect();
+    watched.analyses = name_analyses(options);
     watched.events += events;
     watched.threads += outcome.counts.threads;
     watched.tasks += ran.tasks();

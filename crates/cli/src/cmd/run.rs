@@ -5,12 +5,14 @@ mod handovers;
 mod program;
 mod settings;
 mod tasks;
+mod verdicts;
 
 pub(super) use handovers::{Collected, collect};
 pub(super) use program::Program;
 pub(super) use settings::Settings;
+use tasks::Way;
 
-use super::check::{Filters, check_task_options, finish_to};
+use super::check::{Filters, check_task_options, finish_to, name_analyses};
 use super::{Ending, Exit};
 use crate::atomic::{Looking, Rule, atomic_rule};
 use crate::openmp;
@@ -48,13 +50,17 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     check_options(options)?;
     let folder = exchange_folder()?;
     let shown = Shown { options, filters: &filters, looking: &looking, terminal };
-    if options.analysis.0.iter().any(|name| name.is_of_tasks()) {
-        return watch_tasks(&program, words, folder.path(), &shown);
+    let way = Way::of(options);
+    if way == Way::Examined {
+        return examine(&program, words, folder.path(), &shown);
     }
     let analyses: Vec<&str> = options.analysis.0.iter().map(|name| name.text()).collect();
     let mut settings = Settings::new(folder.path(), &analyses, options)?;
     if let Some(path) = &options.record {
         settings.record(path)?;
+    }
+    if way == Way::Tasks {
+        tasks::set(&mut settings, options);
     }
     let mut notes = Vec::new();
     if looking.critical_sections() {
@@ -75,12 +81,15 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     }
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
-    let exit = report(&program, &collected, &shown, analyses)?;
+    if way == Way::Tasks {
+        verdicts::judge(&mut collected, options);
+    }
+    let exit = report(&program, &collected, &shown)?;
     Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
 }
 
 /// Runs a program with tasks: records what it does, and checks that.
-fn watch_tasks(program: &Program, words: &[OsString], folder: &Path, shown: &Shown<'_>) -> Result<Ending> {
+fn examine(program: &Program, words: &[OsString], folder: &Path, shown: &Shown<'_>) -> Result<Ending> {
     if let Some(folder) = &shown.options.witnesses {
         witnesses::prepare(folder)?;
     }
@@ -112,7 +121,7 @@ fn check_options(options: &Options) -> Result<()> {
     if options.adversarial_pause.is_some() && options.adversarial.is_none() {
         bail!("--adversarial-pause says how long threads are made to wait: add --adversarial");
     }
-    if options.exact_order && options.record.is_none() {
+    if options.exact_order && options.record.is_none() && Way::of(options) != Way::Examined {
         bail!("--exact-order is about the trace: add --record FILE");
     }
     use AnalysisName::{Aerodrome, Atomizer, TaskAtomicity, Velodrome};
@@ -124,7 +133,8 @@ fn check_options(options: &Options) -> Result<()> {
              --analysis"
         );
     }
-    check_task_options(options)
+    check_task_options(options)?;
+    tasks::check_options(options)
 }
 
 /// A folder through which the program hands over; it goes away with the value.
@@ -241,23 +251,26 @@ impl Shown<'_> {
 }
 
 /// Names, filters and writes what all processes found.
-fn report(program: &Program, collected: &Collected, shown: &Shown<'_>, analyses: Vec<&str>) -> Result<Exit> {
+fn report(program: &Program, collected: &Collected, shown: &Shown<'_>) -> Result<Exit> {
     let Shown { options, filters, looking, .. } = *shown;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let name = program.name();
-    let findings: Vec<Finding> = collected.findings(&name, &sources, looking.symbols());
+    let word = program.word();
+    let findings: Vec<Finding> = collected.findings(&word, &sources, looking.symbols());
     let (findings, left_out) = without_excluded(findings, looking.rules());
     let counts = collected.counts();
     let mut watched = Watched {
-        inputs: vec![name.clone()],
-        analyses: analyses.into_iter().map(str::to_owned).collect(),
+        inputs: vec![name],
+        analyses: name_analyses(options),
         events: counts.events,
         threads: counts.threads,
+        tasks: counts.tasks,
         notes: collected.notes.clone(),
         live: Some(Live {
             accesses: counts.accesses,
             locks: counts.locks,
+            steps: collected.figure(handovers::STEPS),
             processes: collected.processes.len() as u64,
         }),
         ..Watched::default()
@@ -267,12 +280,18 @@ fn report(program: &Program, collected: &Collected, shown: &Shown<'_>, analyses:
         let findings = if left_out == 1 { "1 finding is" } else { &format!("{left_out} findings are") };
         watched.notes.push(format!(
             "{findings} left out, in which marked blocks take part that --atomic excludes; without these blocks there may be \
-             others: keirin record -o run.ktrace -- {name}, then keirin check with the same rules"
+             others: keirin record -o run.ktrace -- {word}, then keirin check with the same rules"
         ));
     }
     if options.analysis.0 == [AnalysisName::FastTrack] {
-        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {name}");
+        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {word}");
         watched.next_when_clean = Some(next);
+    }
+    if Way::of(options) == Way::Tasks {
+        if counts.tasks == 0 {
+            watched.notes.extend(program.elf().and_then(tasks::told_none));
+        }
+        watched.next_when_clean = tasks::next_when_clean(program, options);
     }
     if options.stats {
         collected.tell_statistics();

@@ -1,11 +1,12 @@
 //! Who takes part in a finding: threads, and tasks, which are named by where they were spawned.
 
+use super::frames;
 use super::model::{Ancestor, Frame, Lineage, Place, Side, Thread};
 use super::resolve::Names;
 use super::text::is_dangerous;
 use crate::sources::Sources;
-use keirin_core::event::{FunctionId, SiteId, TaskId};
-use keirin_core::finding::{self, RawFinding, RawTask};
+use keirin_core::event::TaskId;
+use keirin_core::finding::{self, Moment, RawFinding, RawTask};
 use keirin_core::tasks::Actor;
 use keirin_core::trace::NameKind;
 
@@ -17,7 +18,7 @@ pub(super) struct Threads<'a> {
     names: Names<'a>,
     ids: Vec<Actor>,
     /// Where those tasks were spawned of which the finding says so.
-    spawned: Vec<(Actor, SiteId)>,
+    spawned: Vec<(Actor, Moment)>,
 }
 
 impl<'a> Threads<'a> {
@@ -27,7 +28,7 @@ impl<'a> Threads<'a> {
             .into_iter()
             .flat_map(|lineage| std::iter::once(&lineage.common).chain(lineage.paths.iter().flatten()));
         let told = tasks.filter(|task| task.spawned.site.is_some());
-        let spawned = told.map(|task| (task.actor, task.spawned.site)).collect();
+        let spawned = told.map(|task| (task.actor, task.spawned)).collect();
         Threads { names, ids: Vec::new(), spawned }
     }
 
@@ -51,13 +52,18 @@ impl<'a> Threads<'a> {
     }
 
     fn name_of(&self, actor: Actor) -> String {
+        self.full(actor, self.spawned(actor).as_ref())
+    }
+
+    /// The name of somebody who was spawned at a place.
+    fn full(&self, actor: Actor, spawned: Option<&Frame>) -> String {
         let short = self.short(actor);
         let place = match actor {
-            Actor::Task(_) => self.spawned(actor).and_then(|frame| frame.place),
+            Actor::Task(_) => spawned.and_then(|frame| frame.place.as_ref()),
             Actor::Thread(_) => None,
         };
         match place {
-            Some(place) => format!("{short} ({})", nickname(&place)),
+            Some(place) => format!("{short} ({})", nickname(place)),
             None => short,
         }
     }
@@ -68,14 +74,30 @@ impl<'a> Threads<'a> {
             Actor::Thread(_) => "an unknown thread".to_owned(),
             Actor::Task(TaskId(id)) => match self.names.tables.name(NameKind::Task, id) {
                 Some(name) => format!("task {name}"),
-                None => format!("task {id}"),
+                None if !self.names.numbers_are_chance() => format!("task {id}"),
+                None => {
+                    self.number(actor).map_or_else(|| "a task".to_owned(), |number| format!("task {number}"))
+                }
             },
         }
     }
 
+    /// The number, from 1, of a task that does something in the finding, where others are known by their places only.
+    fn number(&self, actor: Actor) -> Option<usize> {
+        let mut tasks = self.ids.iter().filter(|known| matches!(known, Actor::Task(_)));
+        tasks.position(|known| *known == actor).map(|index| index + 1)
+    }
+
     fn spawned(&self, actor: Actor) -> Option<Frame> {
-        let &(_, site) = self.spawned.iter().find(|(known, _)| *known == actor)?;
-        Some(self.names.frame(site, FunctionId::NONE)).filter(|frame| *frame != Frame::default())
+        let &(_, moment) = self.spawned.iter().find(|(known, _)| *known == actor)?;
+        self.frame(moment)
+    }
+
+    /// Where a task was spawned: what a library does for that helps nobody, so it is the user's own line, if there is one.
+    fn frame(&self, Moment { site, stack, .. }: Moment) -> Option<Frame> {
+        let mut frames = self.names.stack_of(site, stack);
+        let told = frames::telling(&frames).unwrap_or(0);
+        Some(frames.swap_remove(told)).filter(|frame| *frame != Frame::default())
     }
 
     /// All that have appeared.
@@ -107,11 +129,16 @@ impl<'a> Threads<'a> {
     }
 
     fn ancestor(&self, task: &RawTask) -> Ancestor {
-        let spawned = self.spawned(task.actor);
+        // Not by its number: those who only stand above others may have none.
+        let spawned = self.frame(task.spawned);
         let place = spawned.as_ref().and_then(|frame| frame.place.as_ref());
         Ancestor {
-            name: self.name_of(task.actor),
+            name: self.full(task.actor, spawned.as_ref()),
             short: self.short(task.actor),
+            actor: task.actor,
+            anonymous: matches!(task.actor, Actor::Task(_))
+                && self.names.numbers_are_chance()
+                && self.number(task.actor).is_none(),
             line: place.and_then(|place| source_line(place, self.names.sources)),
             spawned,
         }

@@ -11,6 +11,7 @@ mod evidence;
 pub(crate) mod fingerprint;
 mod frames;
 pub(crate) mod json;
+mod lineage;
 pub(crate) mod model;
 mod operation;
 mod origins;
@@ -75,6 +76,9 @@ impl Report {
                 analyses: watched.analyses,
                 events: watched.events,
                 threads: watched.threads,
+                tasks: Some(watched.tasks).filter(|&tasks| tasks > 0),
+                steps: watched.live.map(|live| live.steps).filter(|&steps| steps > 0),
+                accesses: watched.live.map(|live| live.accesses),
                 counts,
                 kinds,
                 baseline: watched.baseline,
@@ -165,7 +169,14 @@ fn summary_line(
             // Most accesses are passed over, as nothing has changed since the last one of the kind.
             let accesses = if live.accesses == 1 { "access" } else { "accesses" };
             let checked = format!("{} {accesses} checked in full", grouped(live.accesses));
-            format!("a run of {threads} with {locks}{processes} ({checked})")
+            let who = match (watched.tasks, live.steps) {
+                (0, _) => threads,
+                (tasks, 0) => format!("{} on {threads}", counted(tasks, "task")),
+                (tasks, steps) => {
+                    format!("{} ({}) on {threads}", counted(tasks, "task"), counted(steps, "step"))
+                }
+            };
+            format!("a run of {who} with {locks}{processes} ({checked})")
         }
     };
     let analyses = list(&watched.analyses);

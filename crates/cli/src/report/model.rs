@@ -3,8 +3,8 @@
 //! The JSON output is this model as it stands, so a change here that a reader could notice is a change of the schema
 //! (`docs/report.schema.json`) and needs a new version of it.
 
+pub(crate) use super::lineage::{Ancestor, Descent, Lineage, Side, spawned_recursively};
 pub(crate) use super::picture::{Graph, GraphBox, GraphEdge, Line, Mark, Outline, Snippet};
-use super::text::quoted;
 use serde::{Deserialize, Serialize};
 
 /// Everything one run of keirin has to tell.
@@ -57,6 +57,8 @@ pub(crate) struct Watched {
 pub(crate) struct Live {
     pub(crate) accesses: u64,
     pub(crate) locks: u64,
+    /// What tasks did between two task constructs, if tasks were looked at.
+    pub(crate) steps: u64,
     pub(crate) processes: u64,
 }
 
@@ -71,6 +73,15 @@ pub(crate) struct Summary {
     pub(crate) events: u64,
     /// How many threads took part.
     pub(crate) threads: u64,
+    /// How many tasks they ran, if there were any and an analysis looked at them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tasks: Option<u64>,
+    /// What tasks did between two task constructs, if it was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) steps: Option<u64>,
+    /// How many accesses of a program that ran were checked in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) accesses: Option<u64>,
     /// How many findings of each status.
     pub(crate) counts: Counts,
     /// How many of the reported findings are of each kind, in the order of the findings.
@@ -305,50 +316,6 @@ pub(crate) struct Thread {
     pub(crate) task: bool,
     /// Where it was spawned, if that is known.
     pub(crate) spawned: Option<Frame>,
-}
-
-/// How the tasks of a finding descend from each other.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Lineage {
-    /// The nearest task from which all others descend.
-    pub(crate) common: Ancestor,
-    /// The ways down from it, one for each task that did something.
-    pub(crate) sides: Vec<Side>,
-}
-
-/// The way down to one task of a finding.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Side {
-    /// Numbers of the steps that the last task of the path did.
-    pub(crate) steps: Vec<usize>,
-    /// The tasks from below the common one; empty if the common one did the steps itself.
-    pub(crate) path: Vec<Ancestor>,
-}
-
-/// A task on the way to an operation.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Ancestor {
-    /// Its name, as in the list of threads.
-    pub(crate) name: String,
-    /// Where it was spawned, if that is known.
-    pub(crate) spawned: Option<Frame>,
-    /// Its name without the place where it was spawned.
-    #[serde(skip)]
-    pub(crate) short: String,
-    /// The line of the source that spawned it.
-    #[serde(skip)]
-    pub(crate) line: Option<String>,
-}
-
-impl Ancestor {
-    /// The task and where it was spawned, for a sentence.
-    pub(crate) fn told(&self) -> String {
-        let Some(Frame { function, place, .. }) = &self.spawned else { return self.short.clone() };
-        let at = place.as_ref().map_or_else(String::new, |place| format!(" at {}", place.text));
-        let within =
-            function.as_ref().map_or_else(String::new, |function| format!(" in {}", quoted(function)));
-        format!("{}, spawned{at}{within}", self.short)
-    }
 }
 
 /// What was to be whole: which of the ways to say so applied.

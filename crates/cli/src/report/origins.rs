@@ -1,10 +1,12 @@
 //! Where what a finding speaks of comes from: who created the threads, and who allocated the memory.
 
+use super::actors::actor_of;
 use super::frames;
 use super::resolve::Names;
 use super::text::{counted, list};
 use keirin_core::event::{Addr, Op, SiteId, StackId, ThreadId};
 use keirin_core::finding::{Evidence, RawFinding};
+use keirin_core::tasks::Actor;
 
 /// Threads whose origin is told; more would push the rest off the screen.
 const MOST_THREADS: usize = 4;
@@ -40,7 +42,9 @@ fn blocks(raw: &RawFinding, names: Names<'_>) -> Vec<String> {
             Some((location, _)) => format!("`{}`", location.name),
             None => "The memory".to_owned(),
         };
-        let by = by(block.thread, block.site, block.stack, names);
+        // Which thread ran the task that allocated it is chance.
+        let thread = if raw.lineage.is_some() { ThreadId::NONE } else { block.thread };
+        let by = by(thread, block.site, block.stack, names);
         notes.push(format!(
             "{subject} is {where_in} of a heap block of {} that was allocated{by}.",
             counted(block.size, "byte")
@@ -49,12 +53,17 @@ fn blocks(raw: &RawFinding, names: Names<'_>) -> Vec<String> {
     notes
 }
 
-/// Who created the threads of the finding.
+/// Who created the threads of the finding. Those that only ran its tasks are of no interest.
 fn threads(raw: &RawFinding, names: Names<'_>) -> Option<String> {
     let mut threads: Vec<ThreadId> = Vec::new();
-    for step in &raw.steps {
-        if !threads.contains(&step.moment.thread) {
-            threads.push(step.moment.thread);
+    for (index, step) in raw.steps.iter().enumerate() {
+        let thread = match actor_of(raw, index) {
+            Some(Actor::Task(_)) => continue,
+            Some(Actor::Thread(thread)) => thread,
+            None => step.moment.thread,
+        };
+        if !threads.contains(&thread) {
+            threads.push(thread);
         }
     }
     let told: Vec<String> = threads

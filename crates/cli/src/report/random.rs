@@ -188,7 +188,7 @@ impl Random {
         let evidence = self.evidence();
         let verdict = match self.below(3) {
             0 => Verdict::Observed,
-            1 => Verdict::OtherSchedule { witness: Box::new(self.witness()) },
+            1 => Verdict::OtherSchedule { witness: (self.below(3) > 0).then(|| Box::new(self.witness())) },
             _ => Verdict::Suspected(match self.below(4) {
                 0 => Doubt::Heuristic,
                 1 => Doubt::NotExamined,

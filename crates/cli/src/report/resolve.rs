@@ -29,6 +29,9 @@ const MOST_FRAMES: usize = 64;
 /// What is missing if a finding about tasks was not examined.
 const UNEXAMINED: &str = "Which tasks did it is not known: the search for a schedule, which would tell, was left out (--no-witness).";
 
+/// The verdict if it is known that some schedule shows a finding, and not which.
+const PROVED: &str = "in another schedule of the same run, as its tasks and locks prove";
+
 /// Everything that names are made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names<'a> {
@@ -115,7 +118,7 @@ impl Names<'_> {
     fn finding(self, raw: &RawFinding) -> Finding {
         let (verdict, doubt, witness) = match &raw.verdict {
             finding::Verdict::Observed => (Verdict::Observed, None, None),
-            finding::Verdict::OtherSchedule { witness } => (Verdict::OtherSchedule, None, Some(&**witness)),
+            finding::Verdict::OtherSchedule { witness } => (Verdict::OtherSchedule, None, witness.as_deref()),
             finding::Verdict::Suspected(doubt) => (Verdict::Suspected, Some(doubt_of(*doubt)), None),
         };
         let mut threads = Threads::new(self, raw.lineage.as_ref());
@@ -136,6 +139,10 @@ impl Names<'_> {
         if doubt == Some(Doubt::NotExamined) && lineage.is_none() {
             told.notes.push(UNEXAMINED.to_owned());
         }
+        let proved = verdict == Verdict::OtherSchedule && witness.is_none();
+        if proved {
+            told.notes.push(format!("{} {}", told.proof, self.examined()));
+        }
         let Scene { mut threads, steps, .. } = scene;
         let witness = witness.map(|witness| schedule::resolve(witness, self, &mut threads));
         let (schedule, witness) = witness.unzip();
@@ -153,7 +160,11 @@ impl Names<'_> {
             rule,
             verdict,
             doubt,
-            verdict_text: doubt.map_or(verdict.text(), |doubt| doubt.text(told.suspicion)),
+            verdict_text: match doubt {
+                Some(doubt) => doubt.text(told.suspicion),
+                None if proved => PROVED,
+                None => verdict.text(),
+            },
             level: if doubt == Some(Doubt::LocksForbid) { Level::Note } else { verdict.level() },
             analyses: Vec::new(),
             status: Status::Reported,
@@ -178,6 +189,16 @@ impl Names<'_> {
             graph: told.graph,
             snippets: Vec::new(),
         }
+    }
+
+    /// The command that works out schedules.
+    fn examined(self) -> String {
+        format!("Such a schedule is worked out by: keirin run --examine -- {}", self.trace)
+    }
+
+    /// True if tasks have no numbers that the next run would give them again: those of a program that ran, not of a trace.
+    pub(super) fn numbers_are_chance(self) -> bool {
+        self.unit == PositionUnit::Nothing
     }
 
     /// An operation that a thread or task with an index did.

@@ -1,8 +1,10 @@
 //! The report for people at a terminal: at most about one screen for each finding, and one line at the end.
 
 use super::frames;
-use super::model::{Finding, Frame, Level, Lineage, Report, Snippet, Step};
-use super::text::{columns, counted, cut, list, printable, wrap};
+use super::model::{
+    Ancestor, Descent, Finding, Frame, Level, Lineage, Report, Snippet, Step, spawned_recursively,
+};
+use super::text::{columns, counted, cut, list, printable, quoted, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
@@ -305,8 +307,9 @@ impl Page {
             if side.path.is_empty() {
                 self.paragraph(&head, &format!("by {} itself", lineage.common.short), out)?;
             }
-            let left_out = side.path.len().saturating_sub(MOST_TASKS);
-            for (depth, task) in side.path.iter().enumerate() {
+            let path = side.folded();
+            let left_out = path.len().saturating_sub(MOST_TASKS);
+            for (depth, part) in path.iter().enumerate() {
                 if left_out > 0 && depth == MOST_TASKS / 2 {
                     let more = counted(left_out as u64, "more task");
                     self.paragraph(&blank, &format!("… {more} …"), out)?;
@@ -316,7 +319,14 @@ impl Page {
                 }
                 // The number stands where the way down starts.
                 let head = if depth == 0 { &head } else { &blank };
-                let verb = if depth + 1 == side.path.len() { "by" } else { "under" };
+                let verb = if depth + 1 == path.len() { "by" } else { "under" };
+                let task = match part {
+                    Descent::One(task) => task,
+                    Descent::Many(tasks) => {
+                        self.paragraph(head, &format!("{verb} {}", told_recursion(tasks)), out)?;
+                        continue;
+                    }
+                };
                 self.paragraph(head, &format!("{verb} {}", task.told()), out)?;
                 if let Some(line) = &task.line {
                     let number = task.spawned.as_ref().and_then(|frame| frame.place.as_ref()?.line);
@@ -344,6 +354,14 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Tasks of a recursion in words: how many, and where they were spawned.
+fn told_recursion(tasks: &[Ancestor]) -> String {
+    let (places, function) = spawned_recursively(tasks);
+    let at = if places.is_empty() { String::new() } else { format!(" at {}", list(&places)) };
+    let within = function.map_or_else(String::new, |function| format!(" in {}", quoted(function)));
+    format!("{}, one below the other, spawned{at}{within}", counted(tasks.len() as u64, "task"))
 }
 
 /// The functions of a stack, the innermost first, without what libraries do on the way.

@@ -31,6 +31,9 @@ fn scenarios() -> Vec<(&'static str, Vec<Finding>)> {
         ("torn_step", vec![support::torn_step()]),
         ("torn_function", vec![support::torn_function()]),
         ("lock_gap", vec![support::lock_gap()]),
+        ("fib_race", vec![support::fib_race()]),
+        ("open_gap", vec![support::open_gap()]),
+        ("torn_sale", vec![support::torn_sale()]),
         ("tasks", tasks()),
         ("mixed", mixed()),
         ("statuses", statuses()),
@@ -92,8 +95,10 @@ fn analyses(name: &str) -> &'static [&'static str] {
         "flag_race" | "overlap_race" | "lost_stack" => &["fasttrack"],
         "hits_locking" | "total_locking" => &["eraser"],
         "set_add_suspected" | "racy_block" | "lazy_block" => &["atomizer"],
-        "task_race" | "apparent_race" | "unexamined_race" => &["ptracer"],
-        "torn_transfer" | "torn_step" | "torn_function" | "lock_gap" => &["task-atomicity"],
+        "task_race" | "apparent_race" | "unexamined_race" | "fib_race" => &["ptracer"],
+        "torn_transfer" | "torn_step" | "torn_function" | "lock_gap" | "open_gap" | "torn_sale" => {
+            &["task-atomicity"]
+        }
         "tasks" => &["ptracer", "task-atomicity"],
         "mixed" => &["velodrome (published)", "fasttrack", "eraser", "atomizer"],
         _ => &["velodrome"],
@@ -242,6 +247,9 @@ fn graphviz_draws_every_graph() {
         if name == "task_race" {
             assert!(svg.contains("task left") && svg.contains("spawned at src/sort.cpp:8:9"), "{svg}");
             assert!(svg.contains("(1) write pivots") && svg.contains("unordered"), "{svg}");
+        }
+        if name == "fib_race" {
+            assert!(svg.contains("4 tasks, one below the other") && svg.contains("task 2"), "{svg}");
         }
         if name == "torn_transfer" {
             assert!(svg.contains("(2) write balance") && svg.contains(">then<"), "{svg}");
@@ -479,4 +487,51 @@ fn fingerprints_of_races_and_locking_ignore_what_chance_decides() {
     identity.variable = Some("hits");
     identity.steps.clear();
     assert_eq!(identity.fingerprint(), locking.fingerprint);
+}
+
+#[test]
+fn what_is_proved_without_a_schedule_counts_and_says_how_to_get_one() {
+    for finding in [support::fib_race(), support::torn_sale()] {
+        assert_eq!((finding.verdict, finding.doubt), (Verdict::OtherSchedule, None));
+        assert_eq!(finding.level, Level::Warning);
+        assert!(finding.schedule.is_none() && finding.witness.is_empty());
+        let note = finding.notes.last().unwrap();
+        assert!(note.contains("another schedule of the same run"), "{note}");
+        assert!(note.contains("keirin run --examine -- ./"), "{note}");
+        assert!(report("", vec![finding]).has_findings());
+    }
+}
+
+#[test]
+fn tasks_of_a_running_program_are_told_by_their_places_and_not_by_chance() {
+    let race = support::fib_race();
+    let names: Vec<&str> = race.threads.iter().map(|thread| &*thread.name).collect();
+    assert_eq!(names, ["task 1 (fib.c:7)", "task 2 (fib.c:7)"]);
+    assert!(race.steps.iter().all(|step| step.position.is_none()));
+    let shown = text(plain, &report("fib_race", vec![race]));
+    for chance in ["90210", "4711", "worker", "created", "trace "] {
+        assert!(!shown.contains(chance), "{chance}: {shown}");
+    }
+}
+
+#[test]
+fn the_summary_of_a_run_with_tasks_tells_how_much_was_covered() {
+    let line = |tasks, steps| {
+        let live = Live { accesses: 120_331, locks: 2, steps, processes: 1 };
+        let analyses = vec!["ptracer".to_owned()];
+        let watched = Watched { analyses, threads: 4, tasks, live: Some(live), ..Watched::default() };
+        let report = Report::new(Vec::new(), watched);
+        let json: serde_json::Value = serde_json::from_str(&text(json::write, &report)).unwrap();
+        assert_eq!(json["summary"]["tasks"].as_u64(), Some(tasks).filter(|&tasks| tasks > 0));
+        assert_eq!(json["summary"]["steps"].as_u64(), Some(steps).filter(|&steps| steps > 0));
+        assert_eq!(json["summary"]["accesses"], 120_331);
+        report.summary.line
+    };
+    let end = "with 2 locks (120,331 accesses checked in full) by ptracer";
+    assert_eq!(
+        line(1024, 4310),
+        format!("keirin: no findings in a run of 1,024 tasks (4,310 steps) on 4 threads {end}")
+    );
+    assert_eq!(line(1, 0), format!("keirin: no findings in a run of 1 task on 4 threads {end}"));
+    assert_eq!(line(0, 0), format!("keirin: no findings in a run of 4 threads {end}"));
 }

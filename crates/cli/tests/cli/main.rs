@@ -13,6 +13,7 @@ mod filters;
 mod formats;
 mod help;
 mod native;
+mod online;
 mod openmp;
 mod options;
 mod output;

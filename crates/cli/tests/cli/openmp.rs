@@ -164,14 +164,14 @@ fn steps_of_a_build_may_be_apart() {
 }
 
 #[test]
-fn a_program_with_tasks_is_recorded_and_checked_after_its_end() {
+fn a_program_with_tasks_that_is_examined_is_recorded_and_checked_after_its_end() {
     let sandbox = Sandbox::new();
     sandbox.write("tasks.c", TASKS.replace("return 0;", "return x == 0;"));
     sandbox.folder("tmp");
     sandbox.succeeds("keirin cc --cc gcc -g -fopenmp -o tasks tasks.c");
     let folder = sandbox.path("tmp").display().to_string();
     let variables = [("OMP_NUM_THREADS", "2"), ("TMPDIR", folder.as_str())];
-    let run = sandbox.keirin_with("run -- ./tasks", &variables).exits(66);
+    let run = sandbox.keirin_with("run --examine -- ./tasks", &variables).exits(66);
     assert!(run.err.contains("data race on `x`") && run.err.contains(" by ptracer"), "{run:?}");
     assert!(run.out.is_empty(), "{run:?}");
     assert_eq!(std::fs::read_dir(sandbox.path("tmp")).unwrap().count(), 0);
@@ -181,6 +181,7 @@ fn a_program_with_tasks_is_recorded_and_checked_after_its_end() {
     sandbox.keirin("check --analysis ptracer run.ktrace").exits(66);
     sandbox.write("serial.c", "int main(void) { return 3; }\n");
     sandbox.succeeds("keirin cc --cc gcc -g -fopenmp -o serial serial.c");
-    let run = sandbox.keirin_with("run --analysis ptracer -- ./serial", &variables).exits(3);
+    let run = sandbox.keirin_with("run --examine -- ./serial", &variables).exits(3);
     assert!(run.err.contains("nothing was recorded") && run.err.contains("no findings"), "{run:?}");
+    assert!(run.err.contains("the run had no tasks"), "{run:?}");
 }

@@ -14,13 +14,13 @@ const BASE: u64 = 0x5555_0000_0000;
 const HEAP: u64 = 0x7777_0000_0000;
 
 /// What a run did, with any status.
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
-trait Runs {
+pub(crate) trait Runs {
     fn run(&self, arguments: &[&str]) -> Ran;
     fn script(&self, name: &str, text: &str);
     fn handing_over(&self, name: &str, bytes: &[u8], then: &str);
@@ -347,6 +347,12 @@ fn options_that_do_not_fit_are_refused_before_the_program_runs() {
         "run --memory-cap much -- ./program",
         "run --memory-cap 99999999999T -- ./program",
         "run --exact-order -- ./program",
+        "run --analysis ptracer --exact-order -- ./program",
+        "run --examine -- ./program",
+        "run --analysis ptracer --no-witness -- ./program",
+        "run --algorithm published -- ./program",
+        "run --analysis spd3,all-sets --algorithm published -- ./program",
+        "run --analysis task-atomicity --algorithm published --check gaps -- ./program",
         "run --atomic functions -- ./program",
         "run -o no/such/folder/x -- ./program",
         "record -- ./program",

@@ -285,10 +285,11 @@ impl Encode for Verdict {
     fn encode(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Verdict::Observed => bytes.push(0),
-            Verdict::OtherSchedule { witness } => {
+            Verdict::OtherSchedule { witness: Some(witness) } => {
                 bytes.push(1);
                 witness.encode(bytes)?;
             }
+            Verdict::OtherSchedule { witness: None } => bytes.push(6),
             Verdict::Suspected(doubt) => bytes.push(match doubt {
                 Doubt::Heuristic => 2,
                 Doubt::NotExamined => 3,
@@ -304,7 +305,8 @@ impl Decode for Verdict {
     fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
         Some(match cursor.byte()? {
             0 => Verdict::Observed,
-            1 => Verdict::OtherSchedule { witness: Box::new(Witness::decode(cursor)?) },
+            1 => Verdict::OtherSchedule { witness: Some(Box::new(Witness::decode(cursor)?)) },
+            6 => Verdict::OtherSchedule { witness: None },
             number => Verdict::Suspected(*DOUBTS.get(usize::from(number) - 2)?),
         })
     }

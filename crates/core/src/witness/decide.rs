@@ -491,7 +491,7 @@ impl Window<'_> {
         let verdict = match fate {
             Fate::Observed => Verdict::Observed,
             Fate::Shown(schedule) => {
-                Verdict::OtherSchedule { witness: Box::new(self.witness(claim, schedule)) }
+                Verdict::OtherSchedule { witness: Some(Box::new(self.witness(claim, schedule))) }
             }
             Fate::LocksForbid => Verdict::Suspected(Doubt::LocksForbid),
             Fate::GivenUp | Fate::Void => Verdict::Suspected(Doubt::SearchGivenUp),

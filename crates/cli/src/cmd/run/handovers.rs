@@ -5,13 +5,16 @@ use crate::report::resolve::{Names, resolve};
 use crate::sources::Sources;
 use crate::symbols::Symbols;
 use anyhow::{Context, Result};
-use keirin_core::handover::{End, Handover, read};
+use keirin_core::handover::{End, Figure, Handover, read};
 use keirin_core::replay::Counts;
 use keirin_core::trace::PositionUnit;
 use std::path::Path;
 
 /// How the names of the files begin; the process id and a number follow.
 pub(super) const PREFIX: &str = "findings";
+
+/// The figures of an analysis of tasks: how many steps tasks had in all.
+pub(super) const STEPS: (&str, &str) = ("tasks", "steps");
 
 /// All processes that were watched, in the order of their numbers.
 #[derive(Debug, Default)]
@@ -46,6 +49,12 @@ pub(crate) fn collect(folder: &Path) -> Result<Collected> {
     Ok(collected)
 }
 
+/// A figure of a process, if it told one.
+pub(super) fn figure(handover: &Handover, (analysis, name): (&str, &str)) -> Option<u64> {
+    let wanted = |figure: &&Figure| &*figure.analysis == analysis && &*figure.name == name;
+    handover.statistics.iter().find(wanted).map(|figure| figure.value)
+}
+
 impl Collected {
     fn add(&mut self, handover: Handover) {
         let who = format!("process {} ({})", handover.pid, handover.program);
@@ -70,7 +79,14 @@ impl Collected {
         self.processes.push(handover);
     }
 
-    /// The findings of all processes, with names. Those that are the same are not yet one.
+    /// A figure of all processes together. 0 if none told it.
+    pub(super) fn figure(&self, wanted: (&str, &str)) -> u64 {
+        let told = self.processes.iter().filter_map(|handover| figure(handover, wanted));
+        told.fold(0, u64::saturating_add)
+    }
+
+    /// The findings of all processes, with names. Those that are the same are not yet one. The program is told as a word of
+    /// a command.
     pub(super) fn findings(&self, program: &str, sources: &Sources, symbols: &Symbols) -> Vec<Finding> {
         let mut findings = Vec::new();
         for handover in &self.processes {
@@ -109,14 +125,36 @@ impl Collected {
     pub(super) fn tell_statistics(&self) {
         for handover in &self.processes {
             let who = format!("process {} ({})", handover.pid, handover.program);
-            let Counts { events, accesses, threads, locks, reentrant, .. } = handover.counts;
+            let Counts { events, accesses, threads, locks, reentrant, tasks, .. } = handover.counts;
             crate::tell(&format!(
-                "{who}: {events} events, {accesses} accesses, {threads} threads, {locks} locks, {reentrant} re-entrant \
-                 lock operations"
+                "{who}: {events} events, {accesses} accesses, {threads} threads, {tasks} tasks, {locks} locks, {reentrant} \
+                 re-entrant lock operations"
             ));
             for figure in &handover.statistics {
                 crate::tell(&format!("{who}: {}: {}: {}", figure.analysis, figure.name, figure.value));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keirin_core::analysis::Statistic;
+    use keirin_core::handover::Writer;
+
+    #[test]
+    fn tasks_and_steps_of_all_processes_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        for pid in [7, 8] {
+            let mut writer = Writer::new(pid, "/bin/fib");
+            writer.counts(&Counts { tasks: 3, ..Counts::default() });
+            writer.statistics(&[Statistic { analysis: STEPS.0, name: STEPS.1, value: 10 }]);
+            writer.end(End::Exit(0));
+            std::fs::write(folder.path().join(format!("{PREFIX}.{pid}.0")), writer.bytes()).unwrap();
+        }
+        let collected = collect(folder.path()).unwrap();
+        assert_eq!((collected.counts().tasks, collected.figure(STEPS)), (6, 20));
+        assert_eq!(collected.figure(("tasks", "nothing of the kind")), 0);
     }
 }

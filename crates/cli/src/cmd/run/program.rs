@@ -48,6 +48,11 @@ impl Program {
         &self.path
     }
 
+    /// The program as a word of a command.
+    pub(crate) fn word(&self) -> String {
+        self.path.display().to_string()
+    }
+
     /// The name without its folder.
     pub(crate) fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());

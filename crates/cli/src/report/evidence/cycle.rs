@@ -5,7 +5,7 @@ use super::super::model::{
 };
 use super::super::operation::phrase;
 use super::super::text::{list, quoted};
-use super::{Identity, Scene, Told, capital, nested_note};
+use super::{Identity, PROVED_BY_TASKS, Scene, Told, capital, nested_note};
 use keirin_core::finding::{Cycle, RawEdge, RawTransaction};
 use keirin_core::tasks::Actor;
 use std::collections::HashMap;
@@ -35,6 +35,7 @@ pub(super) fn tell(cycle: &Cycle, scene: &mut Scene<'_>) -> Told {
         title: parts.title(),
         reason: parts.reason(),
         suspicion: Verdict::Suspected.text(),
+        proof: PROVED_BY_TASKS,
         whole: None,
         location: None,
         notes: nested_note(&blocks, scene.suspected()).into_iter().collect(),

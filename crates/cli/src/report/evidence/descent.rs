@@ -1,7 +1,10 @@
 //! The part of the task tree that a finding needs, as a picture: the common task, the ways down, the operations.
 
-use super::super::model::{Ancestor, Frame, Graph, GraphBox, GraphEdge, Line, Lineage, Outline};
+use super::super::model::{
+    Ancestor, Descent, Frame, Graph, GraphBox, GraphEdge, Line, Lineage, Outline, spawned_recursively,
+};
 use super::{Scene, Told};
+use keirin_core::tasks::Actor;
 
 /// Tasks drawn on one way down; of a longer way the middle is left out.
 const MOST_TASKS: usize = 8;
@@ -14,14 +17,18 @@ pub(in super::super) fn graph(lineage: &Lineage, told: &Told, scene: &Scene<'_>)
     let mut leaves: Vec<Option<usize>> = vec![None; scene.steps.len()];
     for side in &lineage.sides {
         let mut parent = common;
-        let left_out = side.path.len().saturating_sub(MOST_TASKS);
-        for (depth, task) in side.path.iter().enumerate() {
+        let path = side.folded();
+        let left_out = path.len().saturating_sub(MOST_TASKS);
+        for (depth, part) in path.iter().enumerate() {
             if left_out > 0 && depth == MOST_TASKS / 2 {
                 let lines = vec![format!("… {left_out} more tasks …")];
                 parent = drawing.below(parent, GraphBox { lines, outline: Outline::Dashed }, "spawned");
             }
             if left_out == 0 || depth < MOST_TASKS / 2 || depth >= MOST_TASKS / 2 + left_out {
-                parent = drawing.task(parent, task);
+                parent = match part {
+                    Descent::One(task) => drawing.task(parent, task),
+                    Descent::Many(tasks) => drawing.below(parent, recursion_box(tasks), "spawned"),
+                };
             }
         }
         for &number in &side.steps {
@@ -53,8 +60,8 @@ pub(in super::super) fn graph(lineage: &Lineage, told: &Told, scene: &Scene<'_>)
 
 struct Drawing {
     graph: Graph,
-    /// The tasks drawn so far: the box above each, its name, its box.
-    tasks: Vec<(usize, String, usize)>,
+    /// The tasks drawn so far: the box above each, who it is and where it was spawned, its box.
+    tasks: Vec<(usize, (Actor, Option<Frame>), usize)>,
 }
 
 impl Drawing {
@@ -75,12 +82,14 @@ impl Drawing {
     }
 
     fn task(&mut self, parent: usize, task: &Ancestor) -> usize {
-        let known = self.tasks.iter().find(|(above, name, _)| *above == parent && *name == task.short);
+        // Tasks that have no numbers are taken to be the same if they were spawned at the same place.
+        let who = (task.actor, task.spawned.clone());
+        let known = self.tasks.iter().find(|(above, known, _)| *above == parent && *known == who);
         if let Some(&(_, _, known)) = known {
             return known;
         }
         let child = self.below(parent, task_box(task, ""), "spawned");
-        self.tasks.push((parent, task.short.clone(), child));
+        self.tasks.push((parent, who, child));
         child
     }
 }
@@ -95,4 +104,13 @@ fn task_box(task: &Ancestor, otherwise: &str) -> GraphBox {
         None => lines.extend((!otherwise.is_empty()).then(|| otherwise.to_owned())),
     }
     GraphBox { lines, outline: Outline::Plain }
+}
+
+/// Tasks of a recursion, one below the other.
+fn recursion_box(tasks: &[Ancestor]) -> GraphBox {
+    let (places, function) = spawned_recursively(tasks);
+    let mut lines = vec![format!("{} tasks, one below the other", tasks.len())];
+    lines.extend(places.iter().map(|place| format!("spawned at {place}")));
+    lines.extend(function.map(|function| format!("in {function}")));
+    GraphBox { lines, outline: Outline::Dashed }
 }

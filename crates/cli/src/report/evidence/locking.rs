@@ -3,7 +3,7 @@
 use super::super::model::{Graph, GraphEdge, HeldLock, Line, Step};
 use super::super::operation::{self, phrase};
 use super::super::text::{counted, list, quoted};
-use super::{Identity, SUSPECTED_FROM_LOCKS, Scene, Told, capital};
+use super::{Identity, PROVED_BY_TASKS, SUSPECTED_FROM_LOCKS, Scene, Told, capital};
 use keirin_core::event::{LockId, LockMode};
 use keirin_core::finding::Locking;
 
@@ -36,6 +36,7 @@ pub(super) fn tell(locking: &Locking, scene: &mut Scene<'_>) -> Told {
         title: format!("no lock protects {name} consistently"),
         reason: reason(&name, scene),
         suspicion: SUSPECTED_FROM_LOCKS,
+        proof: PROVED_BY_TASKS,
         transactions: Vec::new(),
         edges: Vec::new(),
         blocks: Vec::new(),

@@ -24,6 +24,9 @@ const LONGEST_THREAD: usize = 40;
 /// What a heuristic over locks says of itself.
 const SUSPECTED_FROM_LOCKS: &str = "suspected from the locks, not observed";
 
+/// Why some schedule shows what was found about the tasks of a run.
+const PROVED_BY_TASKS: &str = "Nothing in the structure of the tasks orders it otherwise, and no lock keeps the other task out: another schedule of the same run shows it.";
+
 /// What all kinds of evidence start from.
 pub(super) struct Scene<'a> {
     pub(super) names: Names<'a>,
@@ -40,6 +43,8 @@ pub(super) struct Told {
     pub(super) reason: String,
     /// How to say that it is only suspected.
     pub(super) suspicion: &'static str,
+    /// Why some schedule shows it, if none was worked out.
+    pub(super) proof: &'static str,
     pub(super) transactions: Vec<Transaction>,
     pub(super) edges: Vec<Edge>,
     pub(super) blocks: Vec<Block>,

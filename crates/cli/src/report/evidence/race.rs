@@ -17,6 +17,7 @@ pub(super) fn tell(race: &Race, scene: &mut Scene<'_>) -> Told {
         title: format!("{possible}data race on {name}"),
         reason: reason(&name, scene),
         suspicion: Verdict::Suspected.text(),
+        proof: "Nothing orders the two accesses, and no lock keeps them apart: another schedule of the same run has them at the same time.",
         transactions: Vec::new(),
         edges: Vec::new(),
         blocks: Vec::new(),

@@ -3,7 +3,7 @@
 use super::super::model::{Block, Graph, GraphBox, GraphEdge, Line, Operation, Outline, Role, Step};
 use super::super::operation::phrase;
 use super::super::text::quoted;
-use super::{Identity, SUSPECTED_FROM_LOCKS, Scene, Told, capital, is_access, nested_note};
+use super::{Identity, PROVED_BY_TASKS, SUSPECTED_FROM_LOCKS, Scene, Told, capital, is_access, nested_note};
 use keirin_core::event::RegionId;
 use keirin_core::finding::Reduction;
 
@@ -34,6 +34,7 @@ pub(super) fn tell(reduction: &Reduction, scene: &mut Scene<'_>) -> Told {
         title: format!("{name} may not be atomic"),
         reason: pair.map_or_else(|| unexplained(&name), |(commit, broken)| reason(&name, commit, broken)),
         suspicion: SUSPECTED_FROM_LOCKS,
+        proof: PROVED_BY_TASKS,
         edges: Vec::new(),
         whole: None,
         location: None,

@@ -5,7 +5,7 @@ use super::super::model::{
 };
 use super::super::operation::{self, named, phrase};
 use super::super::text::{list, quoted};
-use super::{Identity, Scene, Told, capital};
+use super::{Identity, PROVED_BY_TASKS, Scene, Told, capital};
 use keirin_core::event::RegionId;
 use keirin_core::finding::{self, Torn};
 use keirin_core::trace::NameKind;
@@ -25,6 +25,7 @@ pub(super) fn tell(torn: &Torn, scene: &mut Scene<'_>) -> Told {
         title: parts.title(),
         reason: parts.reason(torn),
         suspicion: Verdict::Suspected.text(),
+        proof: PROVED_BY_TASKS,
         notes: vec![region.why()],
         graph: parts.graph(),
         identity: Identity { steps: (0..scene.steps.len()).collect(), ..Identity::default() },

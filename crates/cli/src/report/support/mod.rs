@@ -1,12 +1,14 @@
-//! Findings made by hand, for the tests of everything that handles findings: the cycles here, the rest in `locks` and `tasks`.
+//! Findings made by hand, for the tests of everything that handles findings: the cycles here, the rest in `locks`, `tasks` and `online`.
 
 mod locks;
+mod online;
 mod tasks;
 
 pub(crate) use locks::{
     flag_race, hits_locking, lazy_block, lost_stack, overlap_race, racy_block, set_add_suspected,
     total_locking,
 };
+pub(crate) use online::{fib_race, open_gap, torn_sale};
 pub(crate) use tasks::{
     apparent_race, lock_gap, task_race, torn_function, torn_step, torn_transfer, unexamined_race,
 };
@@ -71,6 +73,8 @@ struct Builder {
     sources: Sources,
     steps: Vec<RawStep>,
     lineage: Option<Lineage>,
+    /// The trace or the program, and what positions in it count.
+    input: (&'static str, PositionUnit),
 }
 
 /// The names of things that an operation can be done to are made on first use, so that a test reads as a story.
@@ -86,6 +90,7 @@ impl Builder {
             sources,
             steps: Vec::new(),
             lineage: None,
+            input: ("traces/set add.std", PositionUnit::Line),
         }
     }
 
@@ -106,12 +111,16 @@ impl Builder {
         FunctionId(self.id(NameKind::Function, name))
     }
 
+    fn lock(&mut self, name: &str) -> LockId {
+        LockId(self.id(NameKind::Lock, name))
+    }
+
     fn acquire(&mut self, lock: &str) -> Op {
-        Op::Acquire { lock: LockId(self.id(NameKind::Lock, lock)), mode: LockMode::Exclusive }
+        Op::Acquire { lock: self.lock(lock), mode: LockMode::Exclusive }
     }
 
     fn release(&mut self, lock: &str) -> Op {
-        Op::Release { lock: LockId(self.id(NameKind::Lock, lock)), mode: LockMode::Exclusive }
+        Op::Release { lock: self.lock(lock), mode: LockMode::Exclusive }
     }
 
     fn addr(&mut self, variable: &str) -> Addr {
@@ -179,15 +188,15 @@ impl Builder {
             shown: vec![*step],
         };
         let segments = self.steps.iter().map(segment).collect();
-        Verdict::OtherSchedule { witness: Box::new(Witness { as_observed_until: 0, segments }) }
+        Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until: 0, segments })) }
     }
 
     fn resolve(&self, raw: &[RawFinding]) -> Vec<Finding> {
-        let unit = PositionUnit::Line;
+        let (trace, unit) = self.input;
         resolve(
             raw,
             Names {
-                trace: "traces/set add.std",
+                trace,
                 tables: &self.tables,
                 stacks: &self.stacks,
                 unit,
@@ -425,6 +434,6 @@ pub(crate) fn all() -> Vec<Finding> {
     findings.extend([flag_race(), overlap_race(), lost_stack(), hits_locking(), total_locking()]);
     findings.extend([set_add_suspected(), racy_block(), lazy_block()]);
     findings.extend([task_race(), apparent_race(), unexamined_race(), torn_transfer(), torn_step()]);
-    findings.extend([torn_function(), lock_gap()]);
+    findings.extend([torn_function(), lock_gap(), fib_race(), open_gap(), torn_sale()]);
     findings
 }

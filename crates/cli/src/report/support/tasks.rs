@@ -1,7 +1,7 @@
 //! Findings made by hand: what tasks do to each other in some schedule.
 
 use super::{Builder, Finding};
-use keirin_core::event::{GroupId, LockId, Op, SiteId, StackId, TaskId, ThreadId};
+use keirin_core::event::{GroupId, Op, SiteId, StackId, TaskId, ThreadId};
 use keirin_core::finding::{
     Doubt, Evidence, Lineage, Moment, Race, RawStep, RawTask, Segment, Torn, Verdict, Whole, Witness,
 };
@@ -59,10 +59,6 @@ impl Builder {
         self.lineage = Some(Lineage { common: raw(common), paths: paths.iter().map(path).collect() });
     }
 
-    fn lock(&mut self, name: &str) -> LockId {
-        LockId(self.id(NameKind::Lock, name))
-    }
-
     /// Some operations of one task in a row.
     fn segment(&mut self, actor: Actor, first: u64, ops: &[(Op, SiteId)]) -> Segment {
         let shown = ops.iter().zip(first..).map(|(&(op, site), position)| {
@@ -75,7 +71,7 @@ impl Builder {
 }
 
 fn shown_by(as_observed_until: u64, segments: Vec<Segment>) -> Verdict {
-    Verdict::OtherSchedule { witness: Box::new(Witness { as_observed_until, segments }) }
+    Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until, segments })) }
 }
 
 /// Two tasks, one of them two spawns down, that count without a lock; the sources are at hand.

@@ -131,10 +131,10 @@ impl Random {
     pub(super) fn finding(&mut self) -> RawFinding {
         RawFinding {
             rule: Rule::ALL[self.below(5) as usize],
-            verdict: match self.below(6) {
+            verdict: match self.below(7) {
                 0 => Verdict::Observed,
                 1 => Verdict::OtherSchedule {
-                    witness: Box::new(Witness {
+                    witness: Some(Box::new(Witness {
                         as_observed_until: self.number(),
                         segments: self.list(3, |random| Segment {
                             actor: random.actor(),
@@ -143,11 +143,12 @@ impl Random {
                             operations: random.number(),
                             shown: random.list(3, Self::step),
                         }),
-                    }),
+                    })),
                 },
                 2 => Verdict::Suspected(Doubt::Heuristic),
                 3 => Verdict::Suspected(Doubt::NotExamined),
                 4 => Verdict::Suspected(Doubt::LocksForbid),
+                5 => Verdict::OtherSchedule { witness: None },
                 _ => Verdict::Suspected(Doubt::SearchGivenUp),
             },
             steps: self.list(5, Self::step),

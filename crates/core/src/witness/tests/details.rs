@@ -67,7 +67,9 @@ fn a_window_ends_where_nothing_else_is_left() {
     let [race] = &list[..] else { panic!("{list:?}") };
     let last_wait = events.iter().rposition(|event| event.op == Op::TaskWait).expect("there is one");
     match &race.verdict {
-        Verdict::OtherSchedule { witness } => assert_eq!(witness.as_observed_until, last_wait as u64 + 1),
+        Verdict::OtherSchedule { witness: Some(witness) } => {
+            assert_eq!(witness.as_observed_until, last_wait as u64 + 1)
+        }
         Verdict::Observed => {}
         verdict => panic!("{verdict:?}"),
     }

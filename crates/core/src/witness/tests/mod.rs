@@ -94,6 +94,7 @@ fn told(program: &Program, events: &[Event], what: Examine) -> Told {
         let verdict = match &finding.verdict {
             Verdict::Observed => 'O',
             Verdict::OtherSchedule { witness } => {
+                let witness = witness.as_ref().expect("the search gives the schedule");
                 follow(program, events, finding, witness);
                 'O'
             }
