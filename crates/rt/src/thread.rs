@@ -237,14 +237,27 @@ impl Thread {
     /// The number of the current place.
     #[inline]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
-        let hash =
-            (pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.stack_hash();
+        let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ self.stack_hash())
+            & !1;
         let index = (hash >> 40) as usize % RECENT_PLACES;
         let recent = &self.places[index];
         if recent.hash == hash {
             return recent.number;
         }
         self.look_up_place(pc, size, hash, index)
+    }
+
+    /// The number of an instruction, whatever calls are open.
+    #[inline]
+    pub(crate) fn place_alone(&mut self, pc: usize) -> PlaceNumber {
+        let hash = (pc as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let index = (hash >> 40) as usize % RECENT_PLACES;
+        if self.places[index].hash != hash {
+            let number = places::number(Place { pc, stack: 0, size: 0 });
+            self.places[index] = RecentPlace { hash, number };
+        }
+        self.places[index].number
     }
 
     #[cold]

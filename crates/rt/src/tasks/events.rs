@@ -60,9 +60,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         address: usize,
         act: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> R,
     ) -> Option<R> {
-        if !layout::is_program(address, 1) {
-            return None;
-        }
         let mut locked = TaskWord::of(address).lock::<A>(address & !7, self.era.load(Ordering::Relaxed))?;
         Some(act(&mut locked.record().objects.at(address)))
     }
@@ -526,7 +523,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         }
         match op {
             Op::Spawn { task } => {
-                let place = thread.place(pc, 0);
+                let place = thread.place_alone(pc);
                 thread.note_stack(&raw const place as usize);
                 self.construct(thread, |tasks, slot, worker| {
                     let child = tasks.spawn(slot, Actor::Task(task))?;

@@ -77,7 +77,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let word = TaskWord::of(addr);
         loop {
             let old = word.load();
-            let Some(form) = Form::of(old) else { return false };
+            let Some(form) = Form::of(old) else {
+                if TaskWord::is_busy(old) {
+                    std::hint::spin_loop();
+                    continue;
+                }
+                return false;
+            };
             if old == 0 && !word.admit() {
                 return false;
             }
@@ -96,13 +102,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             };
             let Some(new) = form.number() else { return false };
-            if word.exchange(old, new) {
+            if word.exchange(old, TaskWord::BUSY) {
                 if first || moved.is_some() {
                     sites::put(addr, false, moved.unwrap_or(place), || word.used_in_line());
                 }
                 if second {
                     sites::put(addr, true, place, || word.used_in_line());
                 }
+                word.set(new);
                 return true;
             }
         }

@@ -5,12 +5,14 @@
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | | bytes that were read |
 //! | 10 | 63: locked; below: address of a [`Record`] | | | |
+//! | 11 | somebody is just changing one of the first two forms | | | |
 //!
 //! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first two forms are accesses without
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). Whatever does not fit goes into a record, with
 //! a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
-//! **Who may touch what.** The first two forms are changed by exchanging the number, by anybody. A record belongs to who has
+//! **Who may touch what.** The first two forms are changed by who has put the last form in their
+//! place for the moment, so that a word and its places belong together. A record belongs to who has
 //! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
 //! access.
 
@@ -135,6 +137,19 @@ impl Form {
 }
 
 impl TaskWord {
+    /// Somebody is just changing a word that is no record.
+    pub(super) const BUSY: u64 = 3;
+
+    pub(super) fn is_busy(number: u64) -> bool {
+        number & FORM == Self::BUSY
+    }
+
+    /// Lets a word go that was busy.
+    #[inline(always)]
+    pub(super) fn set(&self, number: u64) {
+        self.0.store(number, Ordering::Release);
+    }
+
     /// The shadow of the word that holds an address.
     #[inline(always)]
     pub(super) fn of(addr: usize) -> &'static Self {
@@ -185,7 +200,7 @@ impl TaskWord {
         loop {
             let old = self.load();
             let (new, record) = match Form::of(old) {
-                None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
+                None if old & LOCKED == 0 && !Self::is_busy(old) => (old | LOCKED, std::ptr::null_mut()),
                 None => {
                     if !crate::watch::is_on() {
                         return None;
@@ -229,6 +244,10 @@ impl TaskWord {
                 return true;
             }
             let changed = match Form::of(old) {
+                None if Self::is_busy(old) => {
+                    std::hint::spin_loop();
+                    continue;
+                }
                 None => return false,
                 Some(Form::Plain { write, written, read, read_bytes }) => {
                     let (written, read_bytes) = (written & !mask, read_bytes & !mask);
