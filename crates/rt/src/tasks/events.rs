@@ -474,6 +474,8 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
+        // Some allocators do not tell when memory is given back.
+        words::forget::<A>(addr, size);
         blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
     }
 

@@ -60,6 +60,16 @@ enum Change {
     Full,
 }
 
+/// True if one place for each half of a word is enough when new bytes are put beside others.
+#[inline(always)]
+fn fits_beside(addr: usize, bytes: u8, new: u8, second: bool, place: PlaceNumber) -> bool {
+    let other = bytes & !new;
+    let fits = |half: u8, offset: usize| {
+        other & half == 0 || new & half == 0 || sites::get(addr + offset, second) == place
+    };
+    fits(0x0f, 0) && fits(0xf0, 4)
+}
+
 fn past(number: u64) -> StepId {
     StepId(number as u32 - 1)
 }
@@ -88,8 +98,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 return false;
             }
             let change = match kind {
-                AccessKind::Read => self.read(worker, form, mask),
-                AccessKind::Write => self.write(worker, form, mask),
+                AccessKind::Read => self.read(worker, form, (addr, mask), place),
+                AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
             let mut moved = None;
             let (form, first, second) = match change {
@@ -97,17 +107,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 Change::Full => return false,
                 Change::To(form, first, second) => (form, first, second),
                 Change::Behind(form) => {
-                    moved = Some(sites::get(addr, true));
+                    moved = Some([sites::get(addr, true), sites::get(addr + 4, true)]);
                     (form, false, true)
                 }
             };
             let Some(new) = form.number() else { return false };
             if word.exchange(old, TaskWord::BUSY) {
-                if first || moved.is_some() {
-                    sites::put(addr, false, moved.unwrap_or(place), || word.used_in_line());
+                if let Some([low, high]) = moved {
+                    sites::put(addr, mask & 0x0f, false, low, || word.used_in_line());
+                    sites::put(addr, mask & 0xf0, false, high, || word.used_in_line());
+                } else if first {
+                    sites::put(addr, mask, false, place, || word.used_in_line());
                 }
                 if second {
-                    sites::put(addr, true, place, || word.used_in_line());
+                    sites::put(addr, mask, true, place, || word.used_in_line());
                 }
                 word.set(new);
                 return true;
@@ -116,7 +129,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     #[inline(always)]
-    fn read(&self, worker: &mut Worker, form: Form, mask: u8) -> Change {
+    fn read(&self, worker: &mut Worker, form: Form, (addr, mask): (usize, u8), place: PlaceNumber) -> Change {
         let me = number_of(worker.step);
         match form {
             Form::Plain { write, written, read, read_bytes } => {
@@ -126,7 +139,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if write != me && written & mask != 0 && self.relation(worker, past(write)).is_parallel() {
                     return Change::Full;
                 }
-                if read == 0 || read == me {
+                if read == 0 || (read == me && fits_beside(addr, read_bytes, mask, true, place)) {
                     let read_bytes = read_bytes | mask;
                     return Change::To(Form::Plain { write, written, read: me, read_bytes }, false, true);
                 }
@@ -173,7 +186,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     #[inline(always)]
-    fn write(&self, worker: &mut Worker, form: Form, mask: u8) -> Change {
+    fn write(
+        &self,
+        worker: &mut Worker,
+        form: Form,
+        (addr, mask): (usize, u8),
+        place: PlaceNumber,
+    ) -> Change {
         let me = number_of(worker.step);
         match form {
             Form::Plain { write, written, read, read_bytes } => {
@@ -190,7 +209,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 {
                     return Change::Full;
                 }
-                let written = if write == 0 || write == me {
+                let written = if write == 0 || (write == me && fits_beside(addr, written, mask, false, place))
+                {
                     written | mask
                 } else if written & !mask == 0 {
                     mask

@@ -113,24 +113,27 @@ impl Form {
 
     /// What each stretch of bytes has to remember.
     fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
-        let entry = |number: u64, second: bool| Entry {
+        let parts = |bytes: u8| [bytes & 0x0f, bytes & 0xf0].into_iter().filter(|bytes| *bytes != 0);
+        let entry = |number: u64, second: bool, bytes: u8| Entry {
             step: step_of(number),
-            site: SiteId(sites::get(addr, second)),
+            site: SiteId(sites::get(addr + usize::from(bytes & 0x0f == 0) * 4, second)),
         };
         match self {
             Self::Plain { write, written, read, read_bytes } => {
-                let write = |bytes: u8| (bytes & written != 0).then(|| entry(write, false));
-                let reads =
-                    |bytes: u8| (bytes & read_bytes != 0).then(|| (entry(read, true), entry(read, true)));
+                let write = |bytes: u8| (bytes & written != 0).then(|| entry(write, false, bytes));
+                let reads = |bytes: u8| {
+                    let entry = entry(read, true, bytes);
+                    (bytes & read_bytes != 0).then_some((entry, entry))
+                };
                 [written & read_bytes, written & !read_bytes, read_bytes & !written]
                     .into_iter()
-                    .filter(|bytes| *bytes != 0)
+                    .flat_map(parts)
                     .map(|bytes| (bytes, Plain { write: write(bytes), reads: reads(bytes) }))
                     .collect()
             }
             Self::Readers { english, hebrew, bytes } => {
-                let reads = Some((entry(english, false), entry(hebrew, true)));
-                vec![(bytes, Plain { write: None, reads })]
+                let reads = |bytes| Some((entry(english, false, bytes), entry(hebrew, true, bytes)));
+                parts(bytes).map(|bytes| (bytes, Plain { write: None, reads: reads(bytes) })).collect()
             }
         }
     }
@@ -307,11 +310,13 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         if !record.objects.is_empty() {
             return;
         }
-        if let Some((number, first, second)) = pack::<A>(&record.cells, is_past) {
+        if let Some((number, places)) = pack::<A>(&record.cells, is_past) {
             let word = self.word;
-            for (entry, second) in [(first, false), (second, true)] {
-                if let Some(entry) = entry {
-                    sites::put(addr, second, entry.site.0, || word.used_in_line());
+            for (places, second) in places.into_iter().zip([false, true]) {
+                for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
+                    if let Some(place) = place {
+                        sites::put(addr, bytes, second, place.0, || word.used_in_line());
+                    }
                 }
             }
             self.replace(number);
@@ -326,44 +331,62 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
     }
 }
 
-/// The word that stands for some cells, with the accesses whose places go with it.
+/// One of the two accesses of a word, with its bytes and the place for each half.
+#[derive(Default)]
+struct Access {
+    step: Option<StepId>,
+    bytes: u8,
+    places: [Option<SiteId>; 2],
+}
+
+impl Access {
+    /// Adds an access of some bytes. None: it does not fit.
+    fn add(&mut self, entry: Entry, bytes: u8) -> Option<()> {
+        if self.step.is_some_and(|step| step != entry.step) {
+            return None;
+        }
+        for (place, half) in self.places.iter_mut().zip([0x0f, 0xf0]).filter(|(_, half)| bytes & half != 0) {
+            // A half that was accessed in parts may have one place for each.
+            if self.bytes & half != 0 && *place != Some(entry.site) {
+                return None;
+            }
+            *place = Some(entry.site);
+        }
+        (self.step, self.bytes) = (Some(entry.step), self.bytes | bytes);
+        Some(())
+    }
+
+    fn number(&self) -> u64 {
+        self.step.map_or(0, number_of)
+    }
+}
+
+/// The word that stands for some cells, with the places that go with it.
 fn pack<A: KeepsPlain>(
     cells: &Cells<A::Cell>,
     mut is_past: impl FnMut(StepId) -> bool,
-) -> Option<(u64, Option<Entry>, Option<Entry>)> {
-    let (mut write, mut written): (Option<Entry>, u8) = (None, 0);
-    let (mut reads, mut read_bytes): (Option<(Entry, Entry)>, u8) = (None, 0);
+) -> Option<(u64, [[Option<SiteId>; 2]; 2])> {
+    let (mut write, mut english, mut hebrew) = (Access::default(), Access::default(), Access::default());
     for (bytes, cell) in cells.iter() {
         let plain = A::plain(cell)?;
-        if let Some(new) = plain.write.filter(|entry| !is_past(entry.step)) {
-            if write.is_some_and(|write| write != new) {
-                return None;
-            }
-            (write, written) = (Some(new), written | bytes);
+        if let Some((in_english, in_hebrew)) = plain.reads {
+            english.add(in_english, *bytes)?;
+            hebrew.add(in_hebrew, *bytes)?;
         }
-        if let Some(new) = plain.reads {
-            if reads.is_some_and(|reads| reads != new) {
-                return None;
-            }
-            (reads, read_bytes) = (Some(new), read_bytes | bytes);
+        if let Some(entry) = plain.write {
+            write.add(entry, *bytes)?;
         }
     }
-    let step = |entry: Option<Entry>| entry.map_or(0, |entry| number_of(entry.step));
-    match reads {
-        Some((english, hebrew)) if english.step != hebrew.step => {
-            if write.is_some() {
-                return None;
-            }
-            let (english_step, hebrew_step) = (number_of(english.step), number_of(hebrew.step));
-            let form = Form::Readers { english: english_step, hebrew: hebrew_step, bytes: read_bytes };
-            Some((form.number()?, Some(english), Some(hebrew)))
-        }
-        _ => {
-            let read = reads.map(|reads| reads.0);
-            let form = Form::Plain { write: step(write), written, read: step(read), read_bytes };
-            Some((form.number()?, write, read))
-        }
+    if english.step == hebrew.step {
+        let (written, read_bytes) = (write.bytes, hebrew.bytes);
+        let form = Form::Plain { write: write.number(), written, read: hebrew.number(), read_bytes };
+        return Some((form.number()?, [write.places, hebrew.places]));
     }
+    if write.step.is_some_and(|step| !is_past(step)) {
+        return None;
+    }
+    let form = Form::Readers { english: english.number(), hebrew: hebrew.number(), bytes: english.bytes };
+    Some((form.number()?, [english.places, hebrew.places]))
 }
 
 /// Forgets all that is known about a range.

@@ -139,7 +139,13 @@ impl Groups {
         for first in earlier.iter().filter(|first| first.access.member != member) {
             let family = now.family_since(first.version);
             let kinds = [first.access.kind, access.kind];
-            let pair = Pair { step: now.order.step, first: first.site, second: touch.site, kinds };
+            let pair = Pair {
+                step: now.order.step,
+                first: first.site,
+                second: touch.site,
+                kinds,
+                block: super::block_of(now),
+            };
             if let Some((other, conflict)) = group.torn_by(now, first, access, family) {
                 group.told = true;
                 tell(now, part, id, pair, other, conflict, findings);

@@ -34,7 +34,7 @@
 //! **Misses and false alarms.** None against the definition above. Whether the order in which locks are taken lets some
 //! schedule show it is decided by [`crate::witness`]. The first violation of a location is told.
 //!
-//! **Cost.** 152 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
+//! **Cost.** 160 bytes for a location; more, on the heap, for further sets of locks, pairs of writes, and while several
 //! tasks are in the middle of regions that touched it. What was done before the last point at which only one task was left
 //! is forgotten at the next access.
 //!
@@ -47,7 +47,7 @@ use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
 use super::{Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
-use crate::event::{AccessKind, Addr, GroupId, LockId, SiteId};
+use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
 use crate::finding::{Evidence, Findings, Rule, Torn, Whole};
 use crate::lockset::LocksetId;
@@ -112,6 +112,8 @@ pub(super) struct Pair {
     first: SiteId,
     second: SiteId,
     kinds: [AccessKind; 2],
+    /// The block that holds both; none: the step.
+    block: RegionId,
 }
 
 impl ByStep for Pair {
@@ -187,7 +189,7 @@ pub struct Cell {
     more: Option<Box<More>>,
 }
 
-const _: () = assert!(size_of::<Cell>() <= 152);
+const _: () = assert!(size_of::<Cell>() <= 160);
 
 /// What most locations do not need.
 #[derive(Clone, Debug, Default)]
@@ -365,7 +367,7 @@ fn inside<S: Relations>(
         return true;
     }
     let kinds = [local.first_kind, part.kind];
-    let pair = Pair { step: now.order.step, first: local.first, second: site, kinds };
+    let pair = Pair { step: now.order.step, first: local.first, second: site, kinds, block: block_of(now) };
     if cell.pairs.kept.is_empty() {
         cell.pairs.family = family;
     }
@@ -390,7 +392,7 @@ fn inside<S: Relations>(
         return true;
     }
     let kinds = [AccessKind::Write; 2];
-    let pair = Pair { step: now.order.step, first: local.write, second: site, kinds };
+    let pair = Pair { step: now.order.step, first: local.write, second: site, kinds, block: block_of(now) };
     add_pair(&mut cell.more.get_or_insert_default().write_pairs, &mut now.order, family, pair);
     true
 }
@@ -449,6 +451,11 @@ fn add_pair<S: Relations>(list: &mut Vec<Pairs>, order: &mut Order<'_, S>, famil
             list.push(pairs);
         }
     }
+}
+
+/// The block that the task is in; none: there is none.
+fn block_of<S: Relations>(now: &Present<'_, S>) -> RegionId {
+    now.block.map_or(RegionId::NONE, |block| block.region)
 }
 
 /// An access as A2: looks for pairs that it tears.
@@ -540,7 +547,7 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             }
             let (first, second) = (read.site, now.at.moment.site);
             let kinds = [AccessKind::Read, AccessKind::Write];
-            let pair = Pair { step: now.order.step, first, second, kinds };
+            let pair = Pair { step: now.order.step, first, second, kinds, block: RegionId::NONE };
             add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
         }
     }
@@ -584,7 +591,7 @@ fn tell<S: Relations>(
 ) {
     let steps = vec![remembered(first, first_kind, part), remembered(second.site, kind, part), *now.at];
     let by = [now.order.step, second.step, now.order.step];
-    finish(now, cell, part, (steps, by), gap, findings);
+    finish(now, cell, part, (steps, by), (gap, block_of(now)), findings);
 }
 
 /// Tells a violation whose middle access is the current one.
@@ -600,7 +607,7 @@ fn tell_as_second<S: Relations>(
     let first = remembered(pair.first, pair.kinds[0], part);
     let third = remembered(pair.second, pair.kinds[1], part);
     let by = [pair.step, now.order.step, pair.step];
-    finish(now, cell, part, (vec![first, *now.at, third], by), gap, findings);
+    finish(now, cell, part, (vec![first, *now.at, third], by), (gap, pair.block), findings);
 }
 
 fn finish<S: Relations>(
@@ -608,15 +615,15 @@ fn finish<S: Relations>(
     cell: &mut Cell,
     part: Part,
     (steps, by): (Vec<crate::finding::RawStep>, [StepId; 3]),
-    gap: Option<LockId>,
+    (gap, block): (Option<LockId>, RegionId),
     findings: &mut Findings,
 ) {
     let (rule, whole, bit) = match gap {
         Some(lock) => (Rule::LockGap, Whole::Holds(lock), GAP),
-        None => match now.block {
-            Some(block) => (Rule::AtomicityViolation, Whole::Block(block.region), TORN),
-            None => (Rule::AtomicityViolation, Whole::Step, TORN),
-        },
+        None => {
+            let whole = if block.is_some() { Whole::Block(block) } else { Whole::Step };
+            (Rule::AtomicityViolation, whole, TORN)
+        }
     };
     cell.told |= bit;
     now.flag(part, rule);
