@@ -63,8 +63,12 @@ fn clock() -> u64 {
     (now.wrapping_sub(start) >> 4) + 1
 }
 
-/// Tokens that are small numbers, such as descriptors, do not share words.
+/// Tokens that are small numbers, such as descriptors, do not share words. Two tokens of one object that differ in the highest
+/// two bits are at different bytes.
 pub(crate) fn token_address(token: usize) -> usize {
+    const TWIN_SHIFT: u32 = usize::BITS - 2;
+    let twin = token >> TWIN_SHIFT;
+    let token = (token & ((1 << TWIN_SHIFT) - 1)) + twin;
     if token < layout::PAGE_BYTES * 2 { token * layout::WORD_BYTES } else { token }
 }
 

@@ -146,9 +146,9 @@ impl Groups {
                 kinds,
                 block: super::block_of(now),
             };
-            if let Some((other, conflict)) = group.torn_by(now, first, access, family) {
+            if let Some(torn) = group.torn_by(now, first, access, family) {
                 group.told = true;
-                tell(now, part, id, pair, other, conflict, findings);
+                tell(now, part, id, pair, torn, findings);
                 return true;
             }
             group.keep(now, first.access, access, family, pair);
@@ -159,6 +159,15 @@ impl Groups {
         // What else the region has touched in the meantime makes new pairs with the same access.
         false
     }
+}
+
+/// A pair of a parallel region with which another one cannot be put in order.
+#[derive(Clone, Copy, Debug)]
+struct TornBy {
+    pair: Pair,
+    conflict: Conflict,
+    /// Whether it tears the other one, and whether the other one tears it.
+    torn: [bool; 2],
 }
 
 /// Which accesses of two pairs conflict.
@@ -178,23 +187,27 @@ impl Group {
         earlier: &Touch,
         second: Access,
         family: FamilyId,
-    ) -> Option<(Pair, Conflict)> {
+    ) -> Option<TornBy> {
         let first = earlier.access;
         for class in &self.pairs {
-            let straight = first.conflicts(class.first)
-                && second.conflicts(class.second)
-                && (now.fits(family, class.first.locks) && now.fits(family, class.second.locks)
-                    || now.fits(class.family, first.locks) && now.fits(class.family, second.locks));
-            let crossed = first.conflicts(class.second)
-                && second.conflicts(class.first)
+            let straight = first.conflicts(class.first) && second.conflicts(class.second);
+            let crossed = first.conflicts(class.second) && second.conflicts(class.first);
+            let other_within =
+                straight && now.fits(family, class.first.locks) && now.fits(family, class.second.locks);
+            let within_other =
+                straight && now.fits(class.family, first.locks) && now.fits(class.family, second.locks);
+            let overlap = crossed
                 && (now.fits(family, class.first.locks)
                     || now.fits(family, class.second.locks)
                     || now.fits(class.family, first.locks)
                     || now.fits(class.family, second.locks));
-            if (straight || crossed)
+            if (other_within || within_other || overlap)
                 && let Some(pair) = class.kept.parallel(&mut now.order_at(earlier.version))
             {
-                return Some((pair, if straight { Conflict::Straight } else { Conflict::Crossed }));
+                let conflict =
+                    if other_within || within_other { Conflict::Straight } else { Conflict::Crossed };
+                let torn = [other_within || overlap, within_other || overlap];
+                return Some(TornBy { pair, conflict, torn });
             }
         }
         None
@@ -221,30 +234,31 @@ impl Group {
     }
 }
 
+/// Tells which of two pairs is torn, perhaps both.
 #[cold]
 fn tell<S: Relations>(
     now: &mut Present<'_, S>,
     part: Part,
     group: GroupId,
     pair: Pair,
-    other: Pair,
-    conflict: Conflict,
+    by: TornBy,
     findings: &mut Findings,
 ) {
     now.flag(part, Rule::AtomicityViolation);
-    let whole = now.block.map_or(Whole::Step, |block| Whole::Block(block.region));
-    let [first, second] = [(other.first, other.kinds[0]), (other.second, other.kinds[1])];
-    let (b1, b2) = match conflict {
-        Conflict::Straight => (first, second),
-        Conflict::Crossed => (second, first),
-    };
-    let steps = vec![
-        remembered(pair.first, pair.kinds[0], part),
-        remembered(b1.0, b1.1, part),
-        remembered(b2.0, b2.1, part),
-        *now.at,
-    ];
-    let torn = Torn { addr: part.addr, size: part.size, whole, group: Some(group), inside: vec![0, 3] };
-    let by = [pair.step, other.step, other.step, pair.step];
-    now.suspect(Rule::AtomicityViolation, steps, &by, Evidence::Torn(torn), findings);
+    let accesses = |pair: Pair| [(pair.first, pair.kinds[0]), (pair.second, pair.kinds[1])];
+    let sides = [(pair, by.pair), (by.pair, pair)];
+    for ((whole, other), _) in sides.into_iter().zip(by.torn).filter(|(_, torn)| *torn) {
+        let [a1, a3] = accesses(whole);
+        let [first, second] = accesses(other);
+        let (b1, b2) = match by.conflict {
+            Conflict::Straight => (first, second),
+            Conflict::Crossed => (second, first),
+        };
+        let steps = [a1, b1, b2, a3].map(|(site, kind)| remembered(site, kind, part)).to_vec();
+        let by = [whole.step, other.step, other.step, whole.step];
+        let block = whole.block;
+        let whole = if block.is_some() { Whole::Block(block) } else { Whole::Step };
+        let torn = Torn { addr: part.addr, size: part.size, whole, group: Some(group), inside: vec![0, 3] };
+        now.suspect(Rule::AtomicityViolation, steps, &by, Evidence::Torn(torn), findings);
+    }
 }
