@@ -28,7 +28,8 @@ mod sweep;
 mod words;
 
 pub(crate) use choose::{choose, short_access};
-pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT};
+pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD};
+pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
 
 /// For each code of bytes the bytes, for the hooks.
 pub(crate) static RUNS: [u8; 64] = runs::BYTES;
@@ -50,7 +51,7 @@ use keirin_core::sptree::labels::{LabelTable, Labels};
 use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
-use plain::Answers;
+use plain::{Answers, Done, Recent};
 use regions::Regions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -95,6 +96,7 @@ struct Worker {
     known: Known,
     data: TaskData,
     answers: Answers,
+    recent: Recent,
     questions: Questions,
     flagged: Flagged,
     /// After so many sweeps the answers are void.
@@ -228,7 +230,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// Tells the hooks which accesses of the running task need not be told.
-    fn tell_hooks(&self, worker: &Worker) {
+    fn tell_hooks(&self, worker: &mut Worker) {
+        worker.recent.next_turn();
+        worker.recent.tell_hooks();
         let plain = worker.slot.is_some() && self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
         tls::set_task(if plain { number_of(worker.step) } else { 0 });
     }
@@ -287,23 +291,48 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 || crate::own::may_be(addr) {
             return false;
         }
-        let place = thread.place(pc, size as u32);
         thread.note_stack(addr);
-        let (worker, _) = self.parts(thread);
+        // SAFETY: what is kept of the task is not part of the thread, and nobody else has it.
+        let worker = unsafe { &mut *std::ptr::from_mut(self.parts(thread).0) };
+        let offset = addr % layout::WORD_BYTES;
+        let word = (addr - offset, (((1u32 << size) - 1) << offset) as u8);
+        let within = offset + size <= layout::WORD_BYTES;
         if worker.slot.is_none() || !self.is_plain(worker) {
             return false;
         }
-        let offset = addr % layout::WORD_BYTES;
-        let done = if offset + size <= layout::WORD_BYTES {
-            self.plain_access(worker, kind, (addr - offset, (((1u32 << size) - 1) << offset) as u8), place)
+        let mut place = || thread.place(pc, size as u32);
+        let done = if size == 8 && within {
+            self.whole_access(worker, kind, addr, &mut place)
+        } else if size == 16 && offset == 0 {
+            let first = self.whole_access(worker, kind, addr, &mut place);
+            match self.whole_access(worker, kind, addr + layout::WORD_BYTES, &mut place) {
+                Done::Known => first,
+                second if first == Done::Known => second,
+                _ if first == Done::No => Done::No,
+                second => second,
+            }
+        } else if within {
+            self.plain_access(worker, kind, word, &mut place)
         } else {
-            words_of(addr, size).all(|word| self.plain_access(worker, kind, word, place))
+            let mut done = Done::Known;
+            for word in words_of(addr, size) {
+                match self.plain_access(worker, kind, word, &mut place) {
+                    Done::Known => {}
+                    Done::Unknown => done = Done::Unknown,
+                    Done::No => return false,
+                }
+            }
+            done
         };
-        thread.accesses += u64::from(done);
-        done
+        if done == Done::Unknown {
+            worker.recent.add(kind, addr, size);
+        }
+        thread.accesses += u64::from(done != Done::No);
+        done != Done::No
     }
 
-    /// An access that is not plain, or does not fit, of a part of a word. `atomic`: it is an atomic operation.
+    /// An access that is not plain, or does not fit, of a part of a word. `atomic`: it is an atomic operation. True if another one
+    /// of the kind would tell and change nothing.
     fn access_in_full(
         &self,
         worker: &mut Worker,
@@ -312,7 +341,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (kind, word, mask): (AccessKind, usize, u8),
         atomic: bool,
         locked: &mut words::LockedWord<'_, A>,
-    ) {
+    ) -> bool {
         let needs_region = worker.data.block.is_some()
             || !worker.data.history.locks().is_empty()
             || !self.analysis.keeps_plain();
@@ -341,15 +370,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             families,
             flagged: &mut worker.flagged,
         };
+        let mut nothing_new = true;
         locked.record().cells.touch(mask, |cell, covered| {
             let addr = Addr(word as u64 + u64::from(covered.trailing_zeros()));
             let part = Part { kind, addr, size: covered.count_ones(), whole: covered == mask };
-            self.analysis.access(&mut now, cell, part, findings);
+            nothing_new &= self.analysis.access(&mut now, cell, part, findings);
         });
         drop(sets);
         if worker.questions.dropped.take() {
             self.dropped.store(true, Ordering::Relaxed);
         }
+        nothing_new
     }
 
     /// A plain access of any size.
@@ -369,8 +400,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         let plain = self.is_plain(worker);
+        let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {
-            if plain && self.plain_access(worker, kind, (word, mask), place) {
+            if plain && self.plain_access(worker, kind, (word, mask), &mut || place) != Done::No {
                 continue;
             }
             let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
@@ -378,8 +410,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 REFUSED.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
-            self.access_in_full(worker, findings, &at, (kind, word, mask), false, &mut locked);
+            nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, &mut locked);
             locked.settle(word, |step| self.is_past(step));
+        }
+        if nothing_new && size <= 16 && size.is_power_of_two() {
+            worker.recent.add(kind, addr, size);
         }
         self.after(thread);
     }

@@ -31,6 +31,10 @@ pub(crate) const READ_AMONG_OTHERS: usize = 24;
 pub(crate) const NOTE: usize = 32;
 /// Offset of the step that this thread is at, as the shadow of programs with tasks has it; 0: always ask.
 pub(crate) const TASK: usize = 40;
+/// Offsets of the table of what this thread has accessed lately in a program with tasks, null if there is none, and of what its
+/// entries of now have in common.
+pub(crate) const RECENT: usize = 48;
+pub(crate) const RECENT_TURN: usize = 56;
 /// Offsets of address and size of the descriptor that an OpenMP task of this thread has got last.
 const DESCRIPTOR: usize = 64;
 const DESCRIPTOR_SIZE: usize = 72;
@@ -121,6 +125,12 @@ pub(crate) fn set_note(offset: usize) {
 #[inline]
 pub(crate) fn set_task(step: u64) {
     set::<TASK>(step as usize);
+}
+
+/// Tells the hooks what the calling thread has accessed lately.
+pub(crate) fn set_recent(entries: usize, turn: u64) {
+    set::<RECENT>(entries);
+    set::<RECENT_TURN>(turn as usize);
 }
 
 /// The descriptor of a task that the runtime for OpenMP gave to this thread last: address and size.

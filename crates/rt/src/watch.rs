@@ -12,8 +12,8 @@ mod tasks;
 
 pub use atomics::{atomic, modify};
 pub use tasks::{
-    calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, tasks_are_order,
-    within_calls, worker_started,
+    calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
+    tasks_are_order, within_calls, worker_started,
 };
 
 use crate::driver::Driver;

@@ -3,7 +3,7 @@
 use crate::record::Recorder;
 use crate::thread::Thread;
 use keirin_core::analysis::Statistic;
-use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
+use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId};
 
 /// How far below its first frame a task is thought to use the stack, where that is not known.
 const STACK_REACH: usize = 16 << 10;
@@ -54,6 +54,10 @@ pub(crate) trait Watcher: Sync {
     /// Tasks: `op` is one of `Spawn`, `TaskBegin`, `TaskSuspend`, `TaskEnd`, `TaskWait`, `TaskJoin`, `TaskOrder`, `FinishBegin`
     /// and `FinishEnd`.
     fn structure(&self, thread: &mut Thread, op: Op, pc: usize);
+    /// A task, or the one that the thread runs, does nothing until tasks below it have ended; or it goes on.
+    fn task_waits(&self, thread: &mut Thread, task: Option<TaskId>, waits: bool) {
+        let _ = (thread, task, waits);
+    }
     fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]);
     /// Writes what was recorded so far.
     fn flush(&self);

@@ -70,6 +70,10 @@ struct Task<S: Structure, T> {
     life: Life,
     /// Somebody has waited for its end.
     joined: bool,
+    /// It does nothing until tasks below it have ended.
+    waiting: bool,
+    /// Who spawned it.
+    parent: Option<Slot>,
     /// Its open scopes, innermost last.
     scopes: Vec<ScopeIndex>,
     /// The scope in which it was spawned.
@@ -127,6 +131,9 @@ pub struct Tasks<S: Structure, T> {
     roots: u32,
     /// Tasks that have not ended.
     live: usize,
+    /// How many of those are waiting, and the numbers of the others, one folded into the other.
+    waiting: usize,
+    active: u32,
     counts: TaskCounts,
 }
 
@@ -171,6 +178,8 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
             strangers: None,
             roots: 0,
             live: 0,
+            waiting: 0,
+            active: 0,
             counts: TaskCounts::default(),
         }
     }
@@ -252,6 +261,7 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
     fn new_task(&mut self, actor: Actor, place: S::Place, known: Known, home: ScopeIndex) -> Slot {
         self.live += 1;
         let slot = self.free_tasks.pop().unwrap_or(Slot(self.tasks.len() as u32));
+        self.active ^= slot.0;
         match self.tasks.get_mut(slot.0 as usize) {
             Some(former) => {
                 former.scopes.clear();
@@ -261,6 +271,8 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
                 former.known = known;
                 former.life = Life::Spawned;
                 former.joined = false;
+                former.waiting = false;
+                former.parent = None;
                 former.home = home;
                 former.waits_for = 0;
                 former.data.renew();
@@ -271,6 +283,8 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
                 known,
                 life: Life::Spawned,
                 joined: false,
+                waiting: false,
+                parent: None,
                 scopes: Vec::new(),
                 home,
                 dependents: Vec::new(),
@@ -347,6 +361,7 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
         };
         let known = self.task(by).known.clone();
         let child = self.new_task(actor, place, known, scope);
+        self.task(child).parent = Some(by);
         let scope = self.scope(scope);
         scope.alive += 1;
         scope.unjoined += 1;
@@ -355,6 +370,32 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
         self.counts.spawned += 1;
         self.counts.most_live = self.counts.most_live.max(self.live as u64);
         Ok(child)
+    }
+
+    /// A task does nothing from now on until tasks below it have ended, or it goes on.
+    pub fn set_waiting(&mut self, slot: Slot, waiting: bool) {
+        let task = &mut self.tasks[slot.0 as usize];
+        if task.waiting != waiting && task.life != Life::Ended {
+            task.waiting = waiting;
+            self.active ^= slot.0;
+            if waiting {
+                self.waiting += 1;
+            } else {
+                self.waiting -= 1;
+            }
+        }
+    }
+
+    /// The only task that can do something, if there is just one: all others wait for it. What comes before its current step
+    /// comes before everything that is still to come.
+    pub fn alone(&self) -> Option<Slot> {
+        if self.live - self.waiting != 1 || self.roots > 1 {
+            return None;
+        }
+        let slot = Slot(self.active);
+        let above = std::iter::successors(Some(slot), |slot| self.tasks[slot.0 as usize].parent);
+        let waiting = above.filter(|slot| self.tasks[slot.0 as usize].waiting).count();
+        (waiting == self.waiting).then_some(slot)
     }
 
     /// A thread starts a task or goes on with it.
@@ -409,7 +450,9 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
     }
 
     fn finish_task(&mut self, slot: Slot) {
+        self.set_waiting(slot, false);
         self.live -= 1;
+        self.active ^= slot.0;
         let task = &mut self.tasks[slot.0 as usize];
         task.life = Life::Ended;
         let mut scopes = std::mem::take(&mut task.scopes);

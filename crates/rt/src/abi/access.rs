@@ -26,7 +26,7 @@
 use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
 use crate::shadow::NOTED_WRITES;
 use crate::tasks;
-use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, TASK, WROTE};
+use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, RECENT, RECENT_TURN, TASK, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
@@ -73,13 +73,18 @@ macro_rules! hook {
                 $check,
                 "2:",
                 $task_check,
-                "9:",
                 "mov rsi, [rsp]",
                 "jmp {slow}",
+                recent = const RECENT,
+                recent_turn = const RECENT_TURN,
+                recent_last = const tasks::RECENT_ENTRIES - 1,
+                recent_spread = const tasks::RECENT_SPREAD,
+                recent_shift = const tasks::RECENT_ADDRESS_SHIFT,
                 task = const TASK,
                 words = const ADDRESS_MASK & !7,
                 runs = sym tasks::RUNS,
                 first = const tasks::FIRST_SHIFT,
+                second = const tasks::SECOND_SHIFT,
                 first_bytes = const tasks::FIRST_BYTES_SHIFT,
                 second_bytes = const tasks::SECOND_BYTES_SHIFT,
                 readers = const tasks::READERS,
@@ -131,12 +136,43 @@ macro_rules! return_if_covered {
     };
 }
 
+/// The end of the check in a program with tasks: returns if the thread has done this lately. `$kind` is its size as a power of two,
+/// and 8 for a write.
+macro_rules! return_if_recent {
+    ($kind:literal) => {
+        concat!(
+            "9:\n",
+            "mov r8, qword ptr fs:[rax + {recent}]\n",
+            "test r8, r8\n",
+            "jz 6f\n",
+            "mov rcx, rdi\n",
+            "mov rdx, rdi\n",
+            "shr rcx, 2\n",
+            "shr rdx, 18\n",
+            "imul rdx, rdx, {recent_spread}\n",
+            "shr rdx, 7\n",
+            "add rcx, rdx\n",
+            "and ecx, {recent_last}\n",
+            "mov rdx, rdi\n",
+            "shl rdx, {recent_shift}\n",
+            "or rdx, qword ptr fs:[rax + {recent_turn}]\n",
+            "or rdx, ",
+            $kind,
+            "\n",
+            "cmp rdx, qword ptr [r8 + rcx * 8]\n",
+            "jne 6f\n",
+            "ret\n",
+            "6:\n",
+        )
+    };
+}
+
 /// A write in a program with tasks: nothing to do if the step has written the bytes.
 macro_rules! task_write {
-    ($mask:literal) => {
+    ($mask:literal, $kind:literal) => {
         concat!(
             task_prepare!(),
-            "/* without {second_bytes}, {readers} */\n",
+            "/* without {second_bytes}, {readers}, {second} */\n",
             "mov rdx, r10\n",
             "shr rdx, {first}\n",
             "cmp rdx, r9\n",
@@ -146,15 +182,98 @@ macro_rules! task_write {
             "mov rdx, r10\n",
             "shr rdx, {first_bytes}\n",
             return_if_covered!($mask),
+            return_if_recent!($kind),
+        )
+    };
+}
+
+/// A write of two words.
+macro_rules! task_write_16 {
+    () => {
+        concat!(
+            task_prepare!(),
+            "/* without {second_bytes}, {readers}, {runs}, {second} */\n",
+            "test dil, 7\n",
+            "jnz 9f\n",
+            "mov r11, qword ptr [r8 + rcx + 8]\n",
+            "shl r9, {first}\n",
+            "or r9, 63 << {first_bytes}\n",
+            "xor r10, r9\n",
+            "xor r11, r9\n",
+            "or r10, r11\n",
+            "movabs rdx, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
+            "test r10, rdx\n",
+            "jnz 9f\n",
+            "ret\n",
+            return_if_recent!("12"),
+        )
+    };
+}
+
+/// Goes to `$found` if the step, which is in `r9`, has written or read all bytes of the word in `r10`.
+macro_rules! find_whole_read {
+    ($found:literal) => {
+        concat!(
+            "mov rdx, r9\n",
+            "shl rdx, {first}\n",
+            "or rdx, 63 << {first_bytes}\n",
+            "xor rdx, r10\n",
+            "movabs rsi, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
+            "test rdx, rsi\n",
+            "jz ",
+            $found,
+            "\n",
+            // A read beside a write, or the second of two reads.
+            "mov rdx, r9\n",
+            "shl rdx, {second}\n",
+            "or rdx, 63 << {second_bytes}\n",
+            "xor rdx, r10\n",
+            "movabs rsi, (0x1ffffff << {second}) | (63 << {second_bytes}) | 2\n",
+            "test rdx, rsi\n",
+            "jz ",
+            $found,
+            "\n",
+            // The first of two reads.
+            "mov rdx, r9\n",
+            "shl rdx, {first}\n",
+            "or rdx, (63 << {second_bytes}) | {readers}\n",
+            "xor rdx, r10\n",
+            "movabs rsi, (0x1ffffff << {first}) | (63 << {second_bytes}) | 3\n",
+            "test rdx, rsi\n",
+            "jz ",
+            $found,
+            "\n",
+        )
+    };
+}
+
+/// A read of two words.
+macro_rules! task_read_16 {
+    () => {
+        concat!(
+            task_prepare!(),
+            "/* without {runs} */\n",
+            "test dil, 7\n",
+            "jnz 9f\n",
+            find_whole_read!("7f"),
+            "jmp 9f\n",
+            "7:\n",
+            "mov r10, qword ptr [r8 + rcx + 8]\n",
+            find_whole_read!("8f"),
+            "jmp 9f\n",
+            "8:\n",
+            "ret\n",
+            return_if_recent!("4"),
         )
     };
 }
 
 /// A read: nothing to do if the step has written or read the bytes.
 macro_rules! task_read {
-    ($mask:literal) => {
+    ($mask:literal, $kind:literal) => {
         concat!(
             task_prepare!(),
+            "/* without {second} */\n",
             "mov rdx, r10\n",
             "shr rdx, {first}\n",
             "mov r11, r10\n",
@@ -182,6 +301,7 @@ macro_rules! task_read {
             "mov rdx, r10\n",
             "shr rdx, {second_bytes}\n",
             return_if_covered!($mask),
+            return_if_recent!($kind),
         )
     };
 }
@@ -537,39 +657,39 @@ slow! {
     read_16 write_16 read_write_16 16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1", "0"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ, note = NOTE }, check_read!("1", "3"), task_read!("3"));
+    read_2, { read = READ, note = NOTE }, check_read!("1", "3"), task_read!("3", "1"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ, note = NOTE }, check_read!("3", "15"), task_read!("15"));
+    read_4, { read = READ, note = NOTE }, check_read!("3", "15"), task_read!("15", "2"));
 hook!(
     __tsan_read8 __tsan_volatile_read8 __tsan_vptr_read,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("7", ""), task_read!("255"));
+    check_read_8!("7", ""), task_read!("255", "3"));
 hook!(
     __tsan_unaligned_read8 __tsan_unaligned_volatile_read8,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read!("255"));
-hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1"));
+    check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read!("255", "3"));
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
-    write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3"));
+    write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
-    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15"));
+    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
-    write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255"));
+    write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255", "11"));
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
-hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1"));
-hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3"));
-hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15"));
-hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255"));
+hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
+hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255", "11"));
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
-    read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!(), task_read!("65535"));
+    read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!(), task_read_16!());
 hook!(__tsan_write16 __tsan_volatile_write16 __tsan_unaligned_write16 __tsan_unaligned_volatile_write16,
-    write_16, { read = READ, note = NOTE }, check_write_16!(), task_write!("65535"));
-hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!(), task_write!("65535"));
+    write_16, { read = READ, note = NOTE }, check_write_16!(), task_write_16!());
+hook!(__tsan_read_write16 __tsan_unaligned_read_write16, read_write_16, { read = READ, note = NOTE }, check_write_16!(), task_write_16!());
 
 /// Hooks that are told the place.
 macro_rules! hook_with_place {

@@ -66,6 +66,7 @@ impl Region {
         self.resume();
         self.phases.lock().begin(size, self.place);
         self.suspend();
+        watch::task_waits(None, true);
         self.open.store(true, Ordering::Release);
     }
 
@@ -83,11 +84,13 @@ impl Region {
     }
 
     fn resume(&self) {
+        watch::task_waits(Some(self.coordinator), false);
         watch::structure(Op::TaskBegin { task: self.coordinator }, self.place);
     }
 
     fn suspend(&self) {
         watch::structure(Op::TaskSuspend { task: self.coordinator }, self.place);
+        watch::task_waits(Some(self.coordinator), true);
     }
 
     /// The piece of a thread in a phase. The first one that asks tells the phase: the one before is finished.
@@ -107,6 +110,7 @@ impl Region {
     /// All threads have come to the end; told by the one that runs the encountering task.
     pub(super) fn end(&self, place: usize) {
         if self.is_open() {
+            watch::task_waits(None, false);
             self.resume();
             watch::structure(Op::FinishEnd, place);
             watch::structure(Op::TaskEnd { task: self.coordinator }, place);

@@ -12,7 +12,7 @@ use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Flagged, Questions};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, ThreadId,
+    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
 use keirin_core::replay::Fault;
 use keirin_core::sptree::{StepId, Structure};
@@ -34,6 +34,7 @@ impl Worker {
             known: Known::default(),
             data: super::TaskData::default(),
             answers: super::Answers::new(),
+            recent: super::Recent::new(),
             questions: Questions::default(),
             flagged: Flagged::default(),
             sweeps: 0,
@@ -90,9 +91,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.new_step(worker);
                 if effect == Effect::Serial {
                     self.era.fetch_add(1, Ordering::Relaxed);
-                    self.alone.store(tasks.step(slot).0, Ordering::Relaxed);
                     self.dropped.store(false, Ordering::Relaxed);
                 }
+                self.note_alone(&tasks);
                 self.note_edges(&tasks);
                 self.refresh(worker, &tasks);
                 if worker.step.0 >= words::MOST_STEPS {
@@ -105,6 +106,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         drop(tasks);
         if due {
             self.sweep_if_due(thread);
+        }
+    }
+
+    /// What comes before the only task that can do something need not be remembered beside what follows.
+    fn note_alone(&self, tasks: &Slots) {
+        if let Some(slot) = tasks.alone() {
+            self.alone.store(tasks.step(slot).0, Ordering::Relaxed);
         }
     }
 
@@ -479,7 +487,12 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
     }
 
-    fn forgotten(&self, _: Option<&mut Thread>, addr: usize, size: usize) {
+    fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize) {
+        if let Some(thread) = thread {
+            let (worker, _) = self.parts(thread);
+            worker.recent.next_turn();
+            worker.recent.tell_hooks();
+        }
         blocks::freed(addr);
         words::forget::<A>(addr, size);
     }
@@ -487,6 +500,9 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
         thread.note_stack(place);
         let (from, size) = thread.leave_stack(top);
+        let (worker, _) = self.parts(thread);
+        worker.recent.next_turn();
+        worker.recent.tell_hooks();
         words::forget::<A>(from, size);
     }
 
@@ -573,6 +589,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                     self.fault(&fault);
                 }
                 self.note_edges(&tasks);
+                self.note_alone(&tasks);
                 self.resume(id, worker, &mut tasks);
             }
             Op::TaskOrder { before, after } => {
@@ -582,6 +599,19 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn task_waits(&self, thread: &mut Thread, task: Option<TaskId>, waits: bool) {
+        let (worker, _) = self.parts(thread);
+        let mut tasks = self.tasks.lock();
+        let slot = match task {
+            Some(id) => tasks.slot(Actor::Task(id)),
+            None => worker.slot,
+        };
+        if let Some(slot) = slot {
+            tasks.set_waiting(slot, waits);
+            self.note_alone(&tasks);
         }
     }
 

@@ -8,13 +8,20 @@
 //! A write makes earlier reads superfluous: whoever is parallel to such a read and comes later is parallel to the write as
 //! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
 
-use super::words::{Form, TaskWord, number_of};
+use super::words::{Form, TaskWord, number_of, whole, with_read, written_only};
 use super::{TaskDriver, Worker, sites};
+use crate::arena;
 use crate::places::PlaceNumber;
+use crate::tls;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
 use keirin_core::sptree::{Relation, StepId};
 use std::sync::atomic::Ordering;
+
+/// How many accesses a thread remembers beside the shadow, and where their addresses begin in a number.
+pub(crate) const RECENT_ENTRIES: usize = 1 << 16;
+pub(crate) const RECENT_ADDRESS_SHIFT: u32 = 20;
+pub(crate) const RECENT_SPREAD: usize = 0x1e37_79b1;
 
 /// How past steps stand to the running one: answers that were given before.
 pub(super) struct Answers(Box<[(u64, Relation); Self::PLACES]>);
@@ -48,14 +55,105 @@ impl Answers {
     }
 }
 
+/// What a thread has accessed lately although the shadow does not tell so: one read among many, or what is in a record.
+///
+/// An entry is an access of one kind, address and size, and counts for one turn: until the task's step, locks or blocks change,
+/// or the thread gives memory back. Memory that another thread gives back and hands over again within a turn is not noticed.
+/// The hooks look here as well.
+pub(super) struct Recent {
+    entries: *mut u64,
+    turn: u64,
+}
+
+// SAFETY: the entries belong to the value, and are reached through it only, or by the hooks of the thread that owns it.
+unsafe impl Send for Recent {}
+
+impl Recent {
+    /// The lowest bits of an entry: the size, as a power of two, and whether it is a write.
+    const KIND_BITS: u32 = 4;
+    const LAST_TURN: u64 = (1 << (RECENT_ADDRESS_SHIFT - Self::KIND_BITS)) - 1;
+
+    pub(super) fn new() -> Self {
+        Self { entries: std::ptr::null_mut(), turn: 1 }
+    }
+
+    /// From now on all entries are void.
+    pub(super) fn next_turn(&mut self) {
+        self.turn += 1;
+        if self.turn > Self::LAST_TURN {
+            self.turn = 1;
+            if !self.entries.is_null() {
+                // SAFETY: so many entries were mapped; zero is none.
+                unsafe { self.entries.write_bytes(0, RECENT_ENTRIES) };
+            }
+        }
+    }
+
+    /// Tells the hooks of the calling thread, which owns this.
+    pub(super) fn tell_hooks(&self) {
+        tls::set_recent(self.entries as usize, self.turn << Self::KIND_BITS);
+    }
+
+    fn entry(&self, kind: AccessKind, addr: usize, size: usize) -> u64 {
+        let write = u64::from(kind == AccessKind::Write) << (Self::KIND_BITS - 1);
+        (addr as u64) << RECENT_ADDRESS_SHIFT
+            | self.turn << Self::KIND_BITS
+            | write
+            | u64::from(size.trailing_zeros())
+    }
+
+    #[inline(always)]
+    fn place(addr: usize) -> usize {
+        // Stretches of memory begin at different places, also if the distance between them is a power of two.
+        (addr >> 2).wrapping_add((addr >> 18).wrapping_mul(RECENT_SPREAD) >> 7) & (RECENT_ENTRIES - 1)
+    }
+
+    pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
+        if self.entries.is_null() {
+            self.entries = arena::map(RECENT_ENTRIES * 8).cast();
+            if self.entries.is_null() {
+                return;
+            }
+            self.tell_hooks();
+        }
+        // SAFETY: so many entries were mapped.
+        unsafe { *self.entries.add(Self::place(addr)) = self.entry(kind, addr, size) };
+    }
+}
+
+impl Drop for Recent {
+    fn drop(&mut self) {
+        if !self.entries.is_null() {
+            // SAFETY: mapped in `add` with this size; the thread is gone.
+            unsafe { arena::unmap(self.entries.cast(), RECENT_ENTRIES * 8) };
+        }
+    }
+}
+
+/// Whether a plain access was remembered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Done {
+    /// The shadow tells that the step has done it.
+    Known,
+    /// It needs no remembering, and the shadow does not tell.
+    Unknown,
+    /// It must be looked at in full.
+    No,
+}
+
 /// What becomes of a word.
 enum Change {
     /// All of it is there already.
     Nothing,
+    /// It need not be there, and will not be.
+    Unknown,
     /// A new form, and at which of the two places the access stands: the first, the second or both.
     To(Form, bool, bool),
-    /// A second reader, behind the first: that one's place moves to the front.
-    Behind(Form),
+    /// A read beside the one that is there, whose place is the second one. If the new one is not in front, that place moves there
+    /// unless it is of the other half. A write may have to go behind.
+    Second { form: Form, front: bool, behind: Option<u64> },
+    /// The only read; and the write that was behind comes to the front again.
+    Front(Form),
     /// It must be looked at in full.
     Full,
 }
@@ -75,15 +173,58 @@ fn past(number: u64) -> StepId {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// A plain access of a part of a word. False: it must be looked at in full.
+    /// True if a step, which is no other than the running one or comes before it.
     #[inline(always)]
+    fn is_before(&self, worker: &mut Worker, number: u64) -> bool {
+        number == number_of(worker.step) || self.relation(worker, past(number)) == Relation::Before
+    }
+
+    /// A plain access of a whole word: the commonest cases at once, the others as [`TaskDriver::plain_access`].
+    #[inline(always)]
+    pub(super) fn whole_access(
+        &self,
+        worker: &mut Worker,
+        kind: AccessKind,
+        addr: usize,
+        mut place: impl FnMut() -> PlaceNumber,
+    ) -> Done {
+        let word = TaskWord::of(addr);
+        let old = word.load();
+        let Some((write, read)) = whole(old) else {
+            return self.plain_access(worker, kind, (addr, 0xff), &mut place);
+        };
+        let ordered =
+            (write == 0 || self.is_before(worker, write)) && (read == 0 || self.is_before(worker, read));
+        if !ordered || (old == 0 && !word.admit()) {
+            return self.plain_access(worker, kind, (addr, 0xff), &mut place);
+        }
+        let me = number_of(worker.step);
+        let (new, second) = match kind {
+            AccessKind::Read => (with_read(old, me), true),
+            AccessKind::Write => (written_only(me), false),
+        };
+        let here = place();
+        if sites::is_whole(addr, second, here) {
+            if word.exchange(old, new) {
+                return Done::Known;
+            }
+        } else if word.exchange(old, TaskWord::BUSY) {
+            sites::put(addr, 0xff, second, here, || word.used_in_line());
+            word.set(new);
+            return Done::Known;
+        }
+        self.plain_access(worker, kind, (addr, 0xff), &mut place)
+    }
+
+    /// A plain access of a part of a word.
+    #[inline(never)]
     pub(super) fn plain_access(
         &self,
         worker: &mut Worker,
         kind: AccessKind,
         (addr, mask): (usize, u8),
-        place: PlaceNumber,
-    ) -> bool {
+        place: &mut dyn FnMut() -> PlaceNumber,
+    ) -> Done {
         let word = TaskWord::of(addr);
         loop {
             let old = word.load();
@@ -92,44 +233,39 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     std::hint::spin_loop();
                     continue;
                 }
-                return false;
+                return Done::No;
             };
             if old == 0 && !word.admit() {
-                return false;
+                return Done::No;
             }
             let change = match kind {
                 AccessKind::Read => self.read(worker, form, (addr, mask), place),
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
-            let mut moved = None;
-            let (form, first, second) = match change {
-                Change::Nothing => return true,
-                Change::Full => return false,
-                Change::To(form, first, second) => (form, first, second),
-                Change::Behind(form) => {
-                    moved = Some([sites::get(addr, true), sites::get(addr + 4, true)]);
-                    (form, false, true)
-                }
+            let form = match change {
+                Change::Nothing => return Done::Known,
+                Change::Unknown => return Done::Unknown,
+                Change::Full => return Done::No,
+                Change::To(form, ..) | Change::Second { form, .. } | Change::Front(form) => form,
             };
-            let Some(new) = form.number() else { return false };
+            let Some(new) = form.number() else { return Done::No };
+            let here = place();
             if word.exchange(old, TaskWord::BUSY) {
-                if let Some([low, high]) = moved {
-                    sites::put(addr, mask & 0x0f, false, low, || word.used_in_line());
-                    sites::put(addr, mask & 0xf0, false, high, || word.used_in_line());
-                } else if first {
-                    sites::put(addr, mask, false, place, || word.used_in_line());
-                }
-                if second {
-                    sites::put(addr, mask, true, place, || word.used_in_line());
-                }
-                word.set(new);
-                return true;
+                let done = put_places(word, &change, (addr, mask), here);
+                word.set(if done { new } else { old });
+                return if done { Done::Known } else { Done::No };
             }
         }
     }
 
     #[inline(always)]
-    fn read(&self, worker: &mut Worker, form: Form, (addr, mask): (usize, u8), place: PlaceNumber) -> Change {
+    fn read(
+        &self,
+        worker: &mut Worker,
+        form: Form,
+        (addr, mask): (usize, u8),
+        place: &mut dyn FnMut() -> PlaceNumber,
+    ) -> Change {
         let me = number_of(worker.step);
         match form {
             Form::Plain { write, written, read, read_bytes } => {
@@ -139,48 +275,95 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if write != me && written & mask != 0 && self.relation(worker, past(write)).is_parallel() {
                     return Change::Full;
                 }
-                if read == 0 || (read == me && fits_beside(addr, read_bytes, mask, true, place)) {
+                if read == 0 || (read == me && fits_beside(addr, read_bytes, mask, true, place())) {
                     let read_bytes = read_bytes | mask;
                     return Change::To(Form::Plain { write, written, read: me, read_bytes }, false, true);
                 }
-                match self.relation(worker, past(read)) {
-                    Relation::Before if read_bytes & !mask == 0 => {
-                        Change::To(Form::Plain { write, written, read: me, read_bytes: mask }, false, true)
-                    }
-                    Relation::Before | Relation::After => Change::Full,
-                    side if read_bytes == mask && (write == 0 || self.is_past(past(write))) => {
-                        if side == Relation::Left {
-                            Change::To(Form::Readers { english: me, hebrew: read, bytes: mask }, true, false)
-                        } else {
-                            Change::Behind(Form::Readers { english: read, hebrew: me, bytes: mask })
-                        }
-                    }
-                    _ => Change::Full,
+                if read == me {
+                    return Change::Full;
                 }
+                let side = self.relation(worker, past(read));
+                match side {
+                    Relation::Before if read_bytes & !mask == 0 => {
+                        return Change::To(
+                            Form::Plain { write, written, read: me, read_bytes: mask },
+                            false,
+                            true,
+                        );
+                    }
+                    Relation::Before if read_bytes == 0xff && (mask == 0x0f || mask == 0xf0) => {}
+                    Relation::Left | Relation::Right if read_bytes == mask => {}
+                    _ => return Change::Full,
+                }
+                // There is room for two reads, and the write goes behind, unless it need not be remembered.
+                let all = if side == Relation::Before { 0xff } else { mask };
+                let behind = write != 0 && !self.is_past(past(write));
+                if behind && (written != all || !one_place(addr, written)) {
+                    return Change::Full;
+                }
+                let form = match side {
+                    Relation::Left => Form::Readers { english: me, hebrew: read, bytes: mask, behind },
+                    Relation::Right => Form::Readers { english: read, hebrew: me, bytes: mask, behind },
+                    _ => {
+                        let steps = if mask == 0x0f { [me, read] } else { [read, me] };
+                        Form::Halves { steps, kind: AccessKind::Read, behind }
+                    }
+                };
+                let front = side == Relation::Left;
+                Change::Second { form, front, behind: behind.then_some(write) }
             }
-            Form::Readers { english, hebrew, bytes } => {
+            Form::Readers { english, hebrew, bytes, behind } => {
                 if (english == me || hebrew == me) && bytes & mask == mask {
                     return Change::Nothing;
                 }
                 if bytes != mask || self.keep_all.load(Ordering::Relaxed) {
                     return Change::Full;
                 }
+                let write = if behind { sites::write_behind(addr).0 } else { 0 };
+                if behind && self.relation(worker, past(write)).is_parallel() {
+                    return Change::Full;
+                }
                 let in_english = self.relation(worker, past(english));
                 let in_hebrew = self.relation(worker, past(hebrew));
                 if in_english == Relation::Before && in_hebrew == Relation::Before {
-                    let form = Form::Plain { write: 0, written: 0, read: me, read_bytes: mask };
-                    return Change::To(form, false, true);
+                    let written = if behind { bytes } else { 0 };
+                    let form = Form::Plain { write, written, read: me, read_bytes: mask };
+                    return if behind { Change::Front(form) } else { Change::To(form, false, true) };
                 }
                 let (first, second) = (in_english != Relation::Right, in_hebrew != Relation::Left);
                 if !self.dropped.load(Ordering::Relaxed) {
                     self.dropped.store(true, Ordering::Relaxed);
                 }
                 if !first && !second {
-                    return Change::Nothing;
+                    return Change::Unknown;
                 }
                 let english = if first { me } else { english };
                 let hebrew = if second { me } else { hebrew };
-                Change::To(Form::Readers { english, hebrew, bytes }, first, second)
+                Change::To(Form::Readers { english, hebrew, bytes, behind }, first, second)
+            }
+            Form::Halves { steps, kind, behind } => {
+                let half = usize::from(mask & 0x0f == 0);
+                if mask != 0x0f && mask != 0xf0 {
+                    return Change::Full;
+                }
+                if steps[half] == me {
+                    return Change::Nothing;
+                }
+                if kind == AccessKind::Write || self.relation(worker, past(steps[half])) != Relation::Before {
+                    return Change::Full;
+                }
+                let write = if behind { sites::write_behind(addr).0 } else { 0 };
+                if behind && self.relation(worker, past(write)).is_parallel() {
+                    return Change::Full;
+                }
+                if steps[1 - half] != me {
+                    let mut steps = steps;
+                    steps[half] = me;
+                    return Change::To(Form::Halves { steps, kind, behind }, false, true);
+                }
+                let written = if behind { 0xff } else { 0 };
+                let form = Form::Plain { write, written, read: me, read_bytes: 0xff };
+                if behind { Change::Front(form) } else { Change::To(form, false, true) }
             }
         }
     }
@@ -191,9 +374,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         worker: &mut Worker,
         form: Form,
         (addr, mask): (usize, u8),
-        place: PlaceNumber,
+        place: &mut dyn FnMut() -> PlaceNumber,
     ) -> Change {
         let me = number_of(worker.step);
+        let before = |number: u64, worker: &mut Worker| {
+            number == me || self.relation(worker, past(number)) == Relation::Before
+        };
         match form {
             Form::Plain { write, written, read, read_bytes } => {
                 if write == me && written & mask == mask {
@@ -209,29 +395,105 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 {
                     return Change::Full;
                 }
-                let written = if write == 0 || (write == me && fits_beside(addr, written, mask, false, place))
-                {
-                    written | mask
-                } else if written & !mask == 0 {
-                    mask
-                } else {
-                    return Change::Full;
-                };
                 // A read that this write covers, and that comes before it, is superfluous.
                 let covered = read_bytes & !mask == 0 && (read_bytes & mask != 0 || read == me);
                 let (read, read_bytes) = if covered { (0, 0) } else { (read, read_bytes) };
+                let written =
+                    if write == 0 || (write == me && fits_beside(addr, written, mask, false, place())) {
+                        written | mask
+                    } else if written & !mask == 0 {
+                        mask
+                    } else if written == 0xff && read == 0 && write != me && (mask == 0x0f || mask == 0xf0) {
+                        let steps = if mask == 0x0f { [me, write] } else { [write, me] };
+                        let form = Form::Halves { steps, kind: AccessKind::Write, behind: false };
+                        return Change::To(form, true, false);
+                    } else {
+                        return Change::Full;
+                    };
                 Change::To(Form::Plain { write: me, written, read, read_bytes }, true, false)
             }
-            Form::Readers { english, hebrew, bytes } => {
-                let before = |number: u64, worker: &mut Worker| {
-                    number == me || self.relation(worker, past(number)) == Relation::Before
-                };
-                if bytes & !mask != 0 || !before(english, worker) || !before(hebrew, worker) {
+            Form::Readers { english, hebrew, bytes, behind } => {
+                let ordered = before(english, worker)
+                    && before(hebrew, worker)
+                    && (!behind || before(sites::write_behind(addr).0, worker));
+                if bytes & !mask != 0 || !ordered {
                     return Change::Full;
                 }
                 let form = Form::Plain { write: me, written: mask, read: 0, read_bytes: 0 };
                 Change::To(form, true, false)
             }
+            Form::Halves { steps, kind, behind } => {
+                let half = usize::from(mask & 0x0f == 0);
+                if mask == 0xff {
+                    let ordered = steps.iter().all(|step| before(*step, worker))
+                        && (!behind || before(sites::write_behind(addr).0, worker));
+                    if !ordered {
+                        return Change::Full;
+                    }
+                    let form = Form::Plain { write: me, written: mask, read: 0, read_bytes: 0 };
+                    return Change::To(form, true, false);
+                }
+                if kind == AccessKind::Read || (mask != 0x0f && mask != 0xf0) {
+                    return Change::Full;
+                }
+                if steps[half] == me {
+                    return Change::Nothing;
+                }
+                if !before(steps[half], worker) {
+                    return Change::Full;
+                }
+                if steps[1 - half] == me {
+                    let form = Form::Plain { write: me, written: 0xff, read: 0, read_bytes: 0 };
+                    return Change::To(form, true, false);
+                }
+                let mut steps = steps;
+                steps[half] = me;
+                Change::To(Form::Halves { steps, kind, behind }, true, false)
+            }
         }
     }
+}
+
+/// True if what wrote some bytes of a word stands at one place.
+fn one_place(addr: usize, bytes: u8) -> bool {
+    bytes & 0x0f == 0 || bytes & 0xf0 == 0 || sites::get(addr, false) == sites::get(addr + 4, false)
+}
+
+/// Puts the places of accesses where they belong while a word is busy. False: there is no room for the write behind.
+#[inline(always)]
+fn put_places(word: &TaskWord, change: &Change, (addr, mask): (usize, u8), place: PlaceNumber) -> bool {
+    let put = |bytes: u8, second: bool, place| sites::put(addr, bytes, second, place, || word.used_in_line());
+    match *change {
+        Change::To(_, first, second) => {
+            if first {
+                put(mask, false, place);
+            }
+            if second {
+                put(mask, true, place);
+            }
+        }
+        Change::Second { form, front, behind } => {
+            if let Some(write) = behind {
+                let half = if mask & 0x0f == 0 { 4 } else { 0 };
+                let place = sites::get(addr + half, false);
+                if !sites::put_behind(addr, write, place, || word.others_behind()) {
+                    return false;
+                }
+            }
+            if matches!(form, Form::Readers { .. }) && !front {
+                let [low, high] = [sites::get(addr, true), sites::get(addr + 4, true)];
+                put(mask & 0x0f, false, low);
+                put(mask & 0xf0, false, high);
+            }
+            put(mask, !front, place);
+        }
+        Change::Front(form) => {
+            if let Form::Plain { written, .. } = form {
+                put(written, false, sites::write_behind(addr).1);
+            }
+            put(mask, true, place);
+        }
+        Change::Nothing | Change::Unknown | Change::Full => {}
+    }
+    true
 }

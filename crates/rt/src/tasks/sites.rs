@@ -1,6 +1,6 @@
 //! Where in the program the accesses stand that a word of the shadow remembers: two places for each half of a word.
 //!
-//! Words that lie side by side were mostly accessed by the same instructions. So there are sixteen bytes for each line of 64
+//! Words that lie side by side were mostly accessed by the same instructions. So there are 24 bytes for each line of 64
 //! bytes of the program, a number for the first places of its sixteen halves and one for the second ones:
 //!
 //! | bits | content |
@@ -9,6 +9,9 @@
 //! | 22 to 43 | a newer one |
 //! | 44 to 59 | for each half whether its place is the newer one |
 //! | 63 | there are more than two: the other bits are the address of a table with one for each half |
+//!
+//! A third number for each line is the write that stands behind the reads of those words that remember two reads and say so:
+//! its step and its place, the same for the whole line, because there is no room in the words.
 //!
 //! **Who may touch what.** Everybody at any time, by exchanging the number. Tables belong to the line until the memory is
 //! forgotten, and are then leaked into the next use of the line: they are never given back, so that nobody meets one that is
@@ -21,6 +24,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The places lie behind the words in what is reserved for shadow memory.
 const BASE: usize = SHADOW.base + (1 << 45);
 const LINE_BYTES: usize = 64;
+/// Bytes for each line: two numbers for places, one for the write behind readers.
+const ENTRY_BYTES: usize = 24;
 const PLACE_BITS: u32 = 22;
 const PLACE: u64 = (1 << PLACE_BITS) - 1;
 const NEWER_SHIFT: u32 = 2 * PLACE_BITS;
@@ -34,7 +39,7 @@ type Table = [AtomicU32; LINE_BYTES / HALF_BYTES];
 
 fn line(addr: usize, second: bool) -> (&'static AtomicU64, u32) {
     let line = (addr & ADDRESS_MASK) / LINE_BYTES;
-    let entry = BASE + line * 16 + usize::from(second) * 8;
+    let entry = BASE + line * ENTRY_BYTES + usize::from(second) * 8;
     // SAFETY: this part of the shadow is mapped, aligned and zeroed at the start, and only accessed as such numbers.
     (unsafe { &*(entry as *const AtomicU64) }, (addr / HALF_BYTES % 16) as u32)
 }
@@ -55,12 +60,30 @@ pub(super) fn get(addr: usize, second: bool) -> PlaceNumber {
     (if newer { number >> PLACE_BITS & PLACE } else { number & PLACE }) as PlaceNumber
 }
 
+/// True if both halves of a word have a place.
+#[inline(always)]
+pub(super) fn is_whole(addr: usize, second: bool, place: PlaceNumber) -> bool {
+    let (entry, half) = line(addr, second);
+    let number = entry.load(Ordering::Acquire);
+    if number & TABLE != 0 {
+        let table = table(number);
+        let is = |index: u32| table[index as usize].load(Ordering::Relaxed) == place;
+        return is(half) && is(half + 1);
+    }
+    let newer = number >> NEWER_SHIFT >> half & 3;
+    let known = if newer == 3 { number >> PLACE_BITS & PLACE } else { number & PLACE };
+    (newer == 0 || newer == 3) && known == u64::from(place)
+}
+
 /// Sets it for the halves of a word in which some bytes are. `used` tells which words of the line have something to remember.
 #[inline]
 pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
     let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
     let bits = (u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1) << half;
     let place = u64::from(place) & PLACE;
+    if bits == 0 {
+        return;
+    }
     let mut number = entry.load(Ordering::Acquire);
     loop {
         if number & TABLE != 0 {
@@ -96,6 +119,47 @@ pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used
             Ok(_) => return,
             Err(now) => number = now,
         }
+    }
+}
+
+/// The number with the write behind the readers of a line.
+fn behind(addr: usize) -> &'static AtomicU64 {
+    let entry = BASE + (addr & ADDRESS_MASK) / LINE_BYTES * ENTRY_BYTES + 16;
+    // SAFETY: as in `line`.
+    unsafe { &*(entry as *const AtomicU64) }
+}
+
+/// The number of the step of the write behind the readers of a word, and its place.
+#[inline(always)]
+pub(super) fn write_behind(addr: usize) -> (u64, PlaceNumber) {
+    let number = behind(addr).load(Ordering::Acquire);
+    (number >> PLACE_BITS, (number & PLACE) as PlaceNumber)
+}
+
+/// Sets it. False: other words of the line have another one; `used` tells whether there are any.
+pub(super) fn put_behind(addr: usize, step: u64, place: PlaceNumber, used: impl Fn() -> bool) -> bool {
+    let entry = behind(addr);
+    let new = step << PLACE_BITS | u64::from(place) & PLACE;
+    loop {
+        let old = entry.load(Ordering::Acquire);
+        if old == new {
+            return true;
+        }
+        if old != 0 && used() {
+            return false;
+        }
+        if entry.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            return true;
+        }
+    }
+}
+
+/// Puts another step in the place of that of the write behind the readers of a line.
+pub(super) fn replace_behind(addr: usize, stand_in: impl Fn(u64) -> u64) {
+    let entry = behind(addr);
+    let old = entry.load(Ordering::Acquire);
+    if old != 0 {
+        entry.store(stand_in(old >> PLACE_BITS) << PLACE_BITS | old & PLACE, Ordering::Release);
     }
 }
 

@@ -7,7 +7,7 @@
 //! not matter: they compare with the number of the running step only, which is never forgotten.)
 
 use super::words::{Form, TaskWord, number_of};
-use super::{TaskDriver, Worker};
+use super::{TaskDriver, Worker, sites};
 use crate::layout::PAGE_BYTES;
 use crate::shadow::pages;
 use crate::spin::pause;
@@ -153,6 +153,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     fn sweep_page(&self, page: usize, resolve: &impl Fn(StepId) -> StepId, labels: &impl Structure) {
+        let stand_in =
+            |number: u64| if number == 0 { 0 } else { number_of(resolve(StepId(number as u32 - 1))) };
+        for shadow in (page..page + PAGE_BYTES).step_by(64) {
+            sites::replace_behind(TaskWord::program_address(shadow), stand_in);
+        }
         for shadow in (page..page + PAGE_BYTES).step_by(8) {
             let word = TaskWord::at(shadow);
             loop {
@@ -160,15 +165,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if old == 0 {
                     break;
                 }
-                let stand_in = |number: u64| {
-                    if number == 0 { 0 } else { number_of(resolve(StepId(number as u32 - 1))) }
-                };
                 let form = match Form::of(old) {
                     Some(Form::Plain { write, written, read, read_bytes }) => {
                         Form::Plain { write: stand_in(write), written, read: stand_in(read), read_bytes }
                     }
-                    Some(Form::Readers { english, hebrew, bytes }) => {
-                        Form::Readers { english: stand_in(english), hebrew: stand_in(hebrew), bytes }
+                    Some(Form::Readers { english, hebrew, bytes, behind }) => {
+                        let (english, hebrew) = (stand_in(english), stand_in(hebrew));
+                        Form::Readers { english, hebrew, bytes, behind }
+                    }
+                    Some(Form::Halves { steps, kind, behind }) => {
+                        Form::Halves { steps: steps.map(stand_in), kind, behind }
                     }
                     None => {
                         if let Some(mut locked) = word.lock_record::<A>(0) {

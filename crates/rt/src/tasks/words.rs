@@ -3,16 +3,18 @@
 //! | lowest two bits | bits 63 to 39 | bits 38 to 14 | bits 13 to 8 | bits 7 to 2 |
 //! |---|---|---|---|---|
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
-//! | 01 | the step of the last read in English order | in Hebrew order | | bytes that were read |
-//! | 10 | 63: locked; below: address of a [`Record`] | | | |
-//! | 11 | somebody is just changing one of the first two forms | | | |
+//! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
+//! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
+//! | 10 | 63: locked; below: address of a [`Record`], or 0 while somebody changes one of the other forms | | | |
 //!
-//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first two forms are accesses without
+//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
+//!
+//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the forms but records are accesses without
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). Whatever does not fit goes into a record, with
 //! a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
-//! **Who may touch what.** The first two forms are changed by who has put the last form in their
-//! place for the moment, so that a word and its places belong together. A record belongs to who has
+//! **Who may touch what.** Who has put the last form, locked, in the place of what was there owns the word for the moment, so that
+//! a word, its places and the write behind it belong together. A record belongs to who has
 //! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
 //! access.
 
@@ -24,7 +26,7 @@ use crate::shadow::{Cells, pages, words};
 use crate::spin::pause;
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
-use keirin_core::event::SiteId;
+use keirin_core::event::{AccessKind, SiteId};
 use keirin_core::sptree::StepId;
 use keirin_core::tasks::{Actor, Known};
 use std::marker::PhantomData;
@@ -36,14 +38,17 @@ const STEP_BITS: u32 = 25;
 pub(super) const MOST_STEPS: u32 = (1 << STEP_BITS) - 2;
 /// Where the two steps stand.
 pub(crate) const FIRST_SHIFT: u32 = 64 - STEP_BITS;
-const SECOND_SHIFT: u32 = FIRST_SHIFT - STEP_BITS;
+pub(crate) const SECOND_SHIFT: u32 = FIRST_SHIFT - STEP_BITS;
 pub(crate) const FIRST_BYTES_SHIFT: u32 = 8;
 pub(crate) const SECOND_BYTES_SHIFT: u32 = 2;
 const STEP: u64 = (1 << STEP_BITS) - 1;
 const FORM: u64 = 3;
 const PLAIN: u64 = 0;
 pub(crate) const READERS: u64 = 1;
+const HALVES: u64 = 3;
 const RECORD: u64 = 2;
+const BEHIND: u64 = 1 << 8;
+const WRITES: u64 = 1 << 9;
 const LOCKED: u64 = 1 << 63;
 
 /// The shadow of eight bytes.
@@ -66,13 +71,37 @@ fn step_of(number: u64) -> StepId {
     StepId((number as u32).wrapping_sub(1))
 }
 
+/// The two steps of a word in which a write and a read, if they are there, are of all bytes. None: it is something else.
+#[inline(always)]
+pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
+    let (write, read) = (number >> FIRST_SHIFT, number >> SECOND_SHIFT & STEP);
+    let all = |step: u64, shift: u32| if step == 0 { 0 } else { runs::ALL << shift };
+    let rest = all(write, FIRST_BYTES_SHIFT) | all(read, SECOND_BYTES_SHIFT) | PLAIN;
+    (number & ((1 << SECOND_SHIFT) - 1) == rest).then_some((write, read))
+}
+
+/// The word after a read of all bytes that comes after all that is there.
+#[inline(always)]
+pub(super) fn with_read(number: u64, step: u64) -> u64 {
+    let others = (STEP << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT) & number;
+    others | step << SECOND_SHIFT | runs::ALL << SECOND_BYTES_SHIFT | PLAIN
+}
+
+/// The word after a write of all bytes that comes after all that is there.
+#[inline(always)]
+pub(super) fn written_only(step: u64) -> u64 {
+    step << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT | PLAIN
+}
+
 /// A word that is no record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// A write and a read, with their bytes; a step of 0 has none.
     Plain { write: u64, written: u8, read: u64, read_bytes: u8 },
-    /// Two reads of the same bytes.
-    Readers { english: u64, hebrew: u64, bytes: u8 },
+    /// Two reads of the same bytes, and perhaps a write of them behind.
+    Readers { english: u64, hebrew: u64, bytes: u8, behind: bool },
+    /// Accesses of one kind, a step for each half, and perhaps a write of all bytes behind reads.
+    Halves { steps: [u64; 2], kind: AccessKind, behind: bool },
 }
 
 impl Form {
@@ -88,7 +117,13 @@ impl Form {
             PLAIN => {
                 Some(Self::Plain { write: first, written: first_bytes, read: second, read_bytes: bytes })
             }
-            READERS => Some(Self::Readers { english: first, hebrew: second, bytes }),
+            READERS => {
+                Some(Self::Readers { english: first, hebrew: second, bytes, behind: number & BEHIND != 0 })
+            }
+            HALVES => {
+                let kind = if number & WRITES != 0 { AccessKind::Write } else { AccessKind::Read };
+                Some(Self::Halves { steps: [first, second], kind, behind: number & BEHIND != 0 })
+            }
             _ => None,
         }
     }
@@ -105,8 +140,19 @@ impl Form {
                     | code(read_bytes)? << SECOND_BYTES_SHIFT
                     | PLAIN
             }
-            Self::Readers { english, hebrew, bytes } => {
-                english << FIRST_SHIFT | hebrew << SECOND_SHIFT | code(bytes)? << SECOND_BYTES_SHIFT | READERS
+            Self::Readers { english, hebrew, bytes, behind } => {
+                english << FIRST_SHIFT
+                    | hebrew << SECOND_SHIFT
+                    | code(bytes)? << SECOND_BYTES_SHIFT
+                    | if behind { BEHIND } else { 0 }
+                    | READERS
+            }
+            Self::Halves { steps: [low, high], kind, behind } => {
+                low << FIRST_SHIFT
+                    | high << SECOND_SHIFT
+                    | if behind { BEHIND } else { 0 }
+                    | if kind == AccessKind::Write { WRITES } else { 0 }
+                    | HALVES
             }
         })
     }
@@ -131,20 +177,47 @@ impl Form {
                     .map(|bytes| (bytes, Plain { write: write(bytes), reads: reads(bytes) }))
                     .collect()
             }
-            Self::Readers { english, hebrew, bytes } => {
+            Self::Readers { english, hebrew, bytes, behind } => {
                 let reads = |bytes| Some((entry(english, false, bytes), entry(hebrew, true, bytes)));
-                parts(bytes).map(|bytes| (bytes, Plain { write: None, reads: reads(bytes) })).collect()
+                let write = behind.then(|| entry_behind(addr));
+                parts(bytes).map(|bytes| (bytes, Plain { write, reads: reads(bytes) })).collect()
+            }
+            Self::Halves { steps: [low, high], kind, behind } => {
+                let write = behind.then(|| entry_behind(addr));
+                let plain = |step: u64, bytes: u8| match kind {
+                    AccessKind::Read => {
+                        let entry = entry(step, true, bytes);
+                        Plain { write, reads: Some((entry, entry)) }
+                    }
+                    AccessKind::Write => Plain { write: Some(entry(step, false, bytes)), reads: None },
+                };
+                vec![(0x0f, plain(low, 0x0f)), (0xf0, plain(high, 0xf0))]
             }
         }
     }
 }
 
+/// The write behind the readers of a word.
+fn entry_behind(addr: usize) -> Entry {
+    let (number, place) = sites::write_behind(addr);
+    Entry { step: step_of(number), site: SiteId(place) }
+}
+
 impl TaskWord {
     /// Somebody is just changing a word that is no record.
-    pub(super) const BUSY: u64 = 3;
+    pub(super) const BUSY: u64 = LOCKED | RECORD;
 
     pub(super) fn is_busy(number: u64) -> bool {
-        number & FORM == Self::BUSY
+        number == Self::BUSY
+    }
+
+    /// True if some other word of the line has a write behind.
+    pub(super) fn others_behind(&self) -> bool {
+        let (first, own) = (self.address() & !63, self.address());
+        (first..first + 64).step_by(8).filter(|other| *other != own).any(|other| {
+            let number = Self::at(other).0.load(Ordering::Relaxed);
+            number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
+        })
     }
 
     /// Lets a word go that was busy.
@@ -166,6 +239,11 @@ impl TaskWord {
     pub(super) fn at(shadow: usize) -> &'static Self {
         // SAFETY: as in `of`; the caller has got the address from there.
         unsafe { &*(shadow as *const Self) }
+    }
+
+    /// An address in the program that has the bits that count in common with that whose shadow lies there.
+    pub(super) fn program_address(shadow: usize) -> usize {
+        shadow - SHADOW.base
     }
 
     fn address(&self) -> usize {
@@ -203,7 +281,7 @@ impl TaskWord {
         loop {
             let old = self.load();
             let (new, record) = match Form::of(old) {
-                None if old & LOCKED == 0 && !Self::is_busy(old) => (old | LOCKED, std::ptr::null_mut()),
+                None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
                 None => {
                     if !crate::watch::is_on() {
                         return None;
@@ -259,9 +337,12 @@ impl TaskWord {
                     Form::Plain { write, written, read, read_bytes }
                 }
                 Some(Form::Readers { bytes, .. }) if bytes & !mask == 0 => Form::NOTHING,
-                Some(Form::Readers { english, hebrew, bytes }) => {
-                    Form::Readers { english, hebrew, bytes: bytes & !mask }
+                Some(Form::Readers { english, hebrew, bytes, behind }) => {
+                    Form::Readers { english, hebrew, bytes: bytes & !mask, behind }
                 }
+                // Seldom, and a record knows how.
+                Some(Form::Halves { .. }) if mask != 0xff => return false,
+                Some(Form::Halves { .. }) => Form::NOTHING,
             };
             let Some(new) = changed.number() else { return false };
             if self.exchange(old, new) {
@@ -310,8 +391,13 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         if !record.objects.is_empty() {
             return;
         }
-        if let Some((number, places)) = pack::<A>(&record.cells, is_past) {
+        if let Some((number, places, behind)) = pack::<A>(&record.cells, is_past) {
             let word = self.word;
+            if behind
+                .is_some_and(|(step, place)| !sites::put_behind(addr, step, place, || word.others_behind()))
+            {
+                return;
+            }
             for (places, second) in places.into_iter().zip([false, true]) {
                 for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
                     if let Some(place) = place {
@@ -361,11 +447,11 @@ impl Access {
     }
 }
 
-/// The word that stands for some cells, with the places that go with it.
-fn pack<A: KeepsPlain>(
-    cells: &Cells<A::Cell>,
-    mut is_past: impl FnMut(StepId) -> bool,
-) -> Option<(u64, [[Option<SiteId>; 2]; 2])> {
+/// A word, the places that go with it, and the write behind it with its place.
+type Packed = (u64, [[Option<SiteId>; 2]; 2], Option<(u64, u32)>);
+
+/// The word that stands for some cells.
+fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -> bool) -> Option<Packed> {
     let (mut write, mut english, mut hebrew) = (Access::default(), Access::default(), Access::default());
     for (bytes, cell) in cells.iter() {
         let plain = A::plain(cell)?;
@@ -380,13 +466,20 @@ fn pack<A: KeepsPlain>(
     if english.step == hebrew.step {
         let (written, read_bytes) = (write.bytes, hebrew.bytes);
         let form = Form::Plain { write: write.number(), written, read: hebrew.number(), read_bytes };
-        return Some((form.number()?, [write.places, hebrew.places]));
+        return Some((form.number()?, [write.places, hebrew.places], None));
     }
-    if write.step.is_some_and(|step| !is_past(step)) {
-        return None;
-    }
-    let form = Form::Readers { english: english.number(), hebrew: hebrew.number(), bytes: english.bytes };
-    Some((form.number()?, [english.places, hebrew.places]))
+    let (english_step, hebrew_step, bytes) = (english.number(), hebrew.number(), english.bytes);
+    let behind = match write.step.filter(|step| !is_past(*step)) {
+        None => None,
+        Some(step) if write.bytes == bytes => {
+            let place = write.places.iter().flatten().next()?;
+            let one_place = write.places.iter().flatten().all(|other| other == place);
+            Some((number_of(step), one_place.then_some(place.0)?))
+        }
+        Some(_) => return None,
+    };
+    let form = Form::Readers { english: english_step, hebrew: hebrew_step, bytes, behind: behind.is_some() };
+    Some((form.number()?, [english.places, hebrew.places], behind))
 }
 
 /// Forgets all that is known about a range.

@@ -33,6 +33,11 @@ pub fn structure(op: Op, pc: usize) {
     with(|watcher, thread| watcher.structure(thread, op, pc));
 }
 
+/// A task, or the one that the calling thread runs, does nothing from now on until tasks below it have ended; or it goes on.
+pub fn task_waits(task: Option<TaskId>, waits: bool) {
+    with(|watcher, thread| watcher.task_waits(thread, task, waits));
+}
+
 /// How many recorded calls of functions are open in the calling thread.
 pub fn open_calls() -> usize {
     let mut number = 0;
