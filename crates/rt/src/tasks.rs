@@ -25,6 +25,8 @@ mod regions;
 mod runs;
 mod sites;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub(crate) use choose::{choose, short_access};
@@ -45,7 +47,7 @@ use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Descent, Flagged, Order, Present, Questions};
 use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::{Families, History};
-use keirin_core::finding::{Findings, Lineage, Moment, RawStep};
+use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
 use keirin_core::lockset::Locksets;
 use keirin_core::sptree::labels::{LabelTable, Labels};
 use keirin_core::sptree::{Relation, Relations, StepId};
@@ -147,7 +149,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     pub(crate) fn new(analysis: A) -> Self {
         let tasks: Tasks<Labels, TaskData> = Tasks::new();
         let labels = Arc::clone(tasks.structure().table());
-        crate::shadow::pages::keep_list();
         sweep::prepare();
         Self {
             analysis,
@@ -372,9 +373,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         };
         let mut nothing_new = true;
         locked.record().cells.touch(mask, |cell, covered| {
-            let addr = Addr(word as u64 + u64::from(covered.trailing_zeros()));
-            let part = Part { kind, addr, size: covered.count_ones(), whole: covered == mask };
+            let mut runs = runs::of(covered).map(|(first, size)| (Addr((word + first) as u64), size));
+            let Some((addr, size)) = runs.next() else { return };
+            let part = Part { kind, addr, size, whole: covered == mask };
+            let before = now.flagged.ranges().len();
             nothing_new &= self.analysis.access(&mut now, cell, part, findings);
+            // A cell may be about bytes with others between them.
+            let rules: Vec<Rule> = now.flagged.ranges()[before..].iter().map(|range| range.2).collect();
+            runs.for_each(|(addr, size)| rules.iter().for_each(|rule| now.flagged.add(addr, size, *rule)));
         });
         drop(sets);
         if worker.questions.dropped.take() {

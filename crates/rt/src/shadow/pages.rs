@@ -32,7 +32,14 @@ fn bits(shadow: usize) -> (&'static AtomicU64, u32) {
 #[inline]
 pub(crate) fn admit(shadow: usize) -> bool {
     let (bits, shift) = bits(shadow);
-    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift)
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, false)
+}
+
+/// The same, and the page is put on the list of [`for_each`].
+#[inline]
+pub(crate) fn admit_listed(shadow: usize) -> bool {
+    let (bits, shift) = bits(shadow);
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, true)
 }
 
 /// The end of the pages that were last asked for from the kernel, and how many.
@@ -65,14 +72,14 @@ fn ask_ahead(page: usize) {
 }
 
 #[cold]
-fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32) -> bool {
+fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32, listed: bool) -> bool {
     if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
         return false;
     }
     if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
         USED.fetch_add(1, Ordering::Relaxed);
-        if let Some(list) = LIST.lock().as_mut() {
-            list.push(shadow / PAGE_BYTES * PAGE_BYTES);
+        if listed {
+            LIST.lock().push(shadow / PAGE_BYTES * PAGE_BYTES);
         }
         let page = (shadow - SHADOW.base) / PAGE_BYTES;
         if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed) {
@@ -107,16 +114,11 @@ pub(crate) fn take(shadow: usize, records: impl FnOnce()) -> bool {
 }
 
 /// The pages that were ever in use, if somebody wants to go through them. Some may be there twice.
-static LIST: Spin<Option<Vec<usize>>> = Spin::new(None);
+static LIST: Spin<Vec<usize>> = Spin::new(Vec::new());
 
-/// From now on [`for_each`] knows the pages in use.
-pub(crate) fn keep_list() {
-    LIST.lock().get_or_insert_default();
-}
-
-/// Calls `visit` with the address of each page of the shadow that is in use. Others may take pages into use meanwhile.
+/// Calls `visit` with the address of each page of the list that is in use. Others may take pages into use meanwhile.
 pub(crate) fn for_each(mut visit: impl FnMut(usize)) {
-    let Some(mut list) = LIST.lock().as_mut().map(std::mem::take) else { return };
+    let mut list = std::mem::take(&mut *LIST.lock());
     list.sort_unstable();
     list.dedup();
     list.retain(|page| {
@@ -124,7 +126,5 @@ pub(crate) fn for_each(mut visit: impl FnMut(usize)) {
         bits.load(Ordering::Relaxed) >> shift & IN_USE != 0
     });
     list.iter().for_each(|page| visit(*page));
-    if let Some(kept) = LIST.lock().as_mut() {
-        kept.append(&mut list);
-    }
+    LIST.lock().append(&mut list);
 }

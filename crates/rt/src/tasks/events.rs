@@ -65,6 +65,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         Some(act(&mut locked.record().objects.at(address)))
     }
 
+    /// Forgets all that is known about a range.
+    fn forget(&self, addr: usize, size: usize) {
+        words::forget::<A>(addr, size, self.era.load(Ordering::Relaxed));
+    }
+
     /// Something happened to the tasks that cannot be; it is left out.
     #[cold]
     fn fault(&self, fault: &Fault) {
@@ -307,7 +312,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
             return;
         }
         if own::may_be(addr) {
-            own::accessed(thread, addr, size, |_| words::forget::<A>(addr, size));
+            own::accessed(thread, addr, size, |_| self.forget(addr, size));
         }
         self.access_range(thread, kind, addr, size, pc);
     }
@@ -444,7 +449,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn started(&self, thread: *mut Thread, stack: (usize, usize)) {
         // What an earlier thread left on this stack is void.
-        words::forget::<A>(stack.0, stack.1);
+        self.forget(stack.0, stack.1);
         tls::set_thread(thread);
     }
 
@@ -483,7 +488,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
         // Some allocators do not tell when memory is given back.
-        words::forget::<A>(addr, size);
+        self.forget(addr, size);
         blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
     }
 
@@ -494,7 +499,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
             worker.recent.tell_hooks();
         }
         blocks::freed(addr);
-        words::forget::<A>(addr, size);
+        self.forget(addr, size);
     }
 
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
@@ -503,7 +508,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let (worker, _) = self.parts(thread);
         worker.recent.next_turn();
         worker.recent.tell_hooks();
-        words::forget::<A>(from, size);
+        self.forget(from, size);
     }
 
     fn region_begin(&self, thread: &mut Thread, region: RegionId, _: usize, marked: bool) {

@@ -53,6 +53,17 @@ pub(super) fn code(bytes: u8) -> Option<u64> {
     }
 }
 
+/// The runs of a set of bytes: the first byte and the length of each.
+pub(super) fn of(bytes: u8) -> impl Iterator<Item = (usize, u32)> {
+    let mut left = bytes;
+    std::iter::from_fn(move || {
+        let first = left.trailing_zeros();
+        let length = (left >> (first % 8)).trailing_ones();
+        left &= !((((1u32 << length) - 1) << (first % 8)) as u8);
+        (length > 0).then_some((first as usize, length))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +79,7 @@ mod tests {
             assert!(code(mask).is_none_or(|code| bytes(code) == mask));
         }
         assert_eq!((code(0xff), bytes(NONE)), (Some(ALL), 0));
+        assert_eq!(of(0b1011_0011).collect::<Vec<_>>(), [(0, 2), (4, 2), (7, 1)]);
+        assert_eq!((of(0xff).collect::<Vec<_>>(), of(0).count()), (vec![(0, 8)], 0));
     }
 }

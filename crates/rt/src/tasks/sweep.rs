@@ -86,7 +86,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     #[cold]
-    fn sweep(&self, thread: &mut Thread) {
+    pub(super) fn sweep(&self, thread: &mut Thread) {
         if self.sweep.closed.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -156,7 +156,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let stand_in =
             |number: u64| if number == 0 { 0 } else { number_of(resolve(StepId(number as u32 - 1))) };
         for shadow in (page..page + PAGE_BYTES).step_by(64) {
-            sites::replace_behind(TaskWord::program_address(shadow), stand_in);
+            let known = TaskWord::at(shadow).is_behind() || TaskWord::at(shadow).others_behind();
+            let replace = |number: u64| if known { stand_in(number) } else { 0 };
+            sites::replace_behind(TaskWord::program_address(shadow), replace);
         }
         for shadow in (page..page + PAGE_BYTES).step_by(8) {
             let word = TaskWord::at(shadow);

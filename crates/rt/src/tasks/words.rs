@@ -211,13 +211,16 @@ impl TaskWord {
         number == Self::BUSY
     }
 
+    /// True if the word has a write behind.
+    pub(super) fn is_behind(&self) -> bool {
+        let number = self.0.load(Ordering::Relaxed);
+        number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
+    }
+
     /// True if some other word of the line has a write behind.
     pub(super) fn others_behind(&self) -> bool {
         let (first, own) = (self.address() & !63, self.address());
-        (first..first + 64).step_by(8).filter(|other| *other != own).any(|other| {
-            let number = Self::at(other).0.load(Ordering::Relaxed);
-            number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
-        })
+        (first..first + 64).step_by(8).filter(|other| *other != own).any(|other| Self::at(other).is_behind())
     }
 
     /// Lets a word go that was busy.
@@ -263,7 +266,7 @@ impl TaskWord {
     /// True if something may be put into it. False: the memory is used up.
     #[inline(always)]
     pub(super) fn admit(&self) -> bool {
-        pages::admit(self.address())
+        pages::admit_listed(self.address())
     }
 
     /// Which words of a line have something to remember.
@@ -482,18 +485,18 @@ fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -
     Some((form.number()?, [english.places, hebrew.places], behind))
 }
 
-/// Forgets all that is known about a range.
-pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize) {
+/// Forgets all that is known about a range. `era` is the present one.
+pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
     if size == 0 || !layout::is_program(addr, size) {
         return;
     }
     let (first_page, end_page) = (addr.next_multiple_of(PAGE_BYTES), (addr + size) / PAGE_BYTES * PAGE_BYTES);
     if first_page >= end_page {
-        return forget_words::<A>(addr, size);
+        return forget_words::<A>(addr, size, era);
     }
-    forget_words::<A>(addr, first_page - addr);
+    forget_words::<A>(addr, first_page - addr, era);
     let taken =
-        |page: usize| pages::take(TaskWord::of(page).address(), || forget_words::<A>(page, PAGE_BYTES));
+        |page: usize| pages::take(TaskWord::of(page).address(), || forget_words::<A>(page, PAGE_BYTES, era));
     let mut page = first_page;
     while page < end_page {
         // Runs of pages that are in use; what is not in use needs nothing.
@@ -504,7 +507,7 @@ pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize) {
         clear(start, page - start);
         page += PAGE_BYTES;
     }
-    forget_words::<A>(end_page, addr + size - end_page);
+    forget_words::<A>(end_page, addr + size - end_page, era);
 }
 
 /// Fills the shadow of whole pages with zeros.
@@ -521,7 +524,16 @@ fn clear(start: usize, size: usize) {
     }
 }
 
-fn forget_words<A: KeepsPlain>(addr: usize, size: usize) {
+/// Forgets all without looking at records, which are leaked.
+#[cfg(test)]
+pub(super) fn forget_all(start: usize, size: usize) {
+    for page in (start..start + size).step_by(PAGE_BYTES) {
+        pages::take(TaskWord::of(page).address(), || ());
+    }
+    clear(start, size);
+}
+
+fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
     for (word, mask) in words(addr, size) {
         let shadow = TaskWord::of(word);
         let old = shadow.load();
@@ -531,7 +543,7 @@ fn forget_words<A: KeepsPlain>(addr: usize, size: usize) {
         if mask == 0xff && old & FORM != RECORD {
             shadow.0.store(0, Ordering::Relaxed);
         } else if !shadow.forget_plain(mask)
-            && let Some(locked) = shadow.lock::<A>(word, 0)
+            && let Some(locked) = shadow.lock::<A>(word, era)
         {
             locked.forget(mask);
         }

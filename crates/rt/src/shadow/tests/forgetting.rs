@@ -4,7 +4,7 @@ use super::machine::{ACTORS, Deed, Machine, Races};
 use super::{alone, kept, words_with_more};
 use crate::driver::REFUSED;
 use crate::layout::{PAGE_BYTES, SHADOW_SHIFT, WORD_BYTES};
-use crate::shadow::{self, Word, pages};
+use crate::shadow::{self, pages};
 use keirin_core::analysis::fasttrack::Cell;
 use keirin_core::event::{AccessKind, AtomicKind, MemoryOrder};
 use proptest::prelude::*;

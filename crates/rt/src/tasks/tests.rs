@@ -1,0 +1,296 @@
+//! The online driver against the offline one: the same events, the same memory flagged, whatever is random about them. The accesses
+//! go through the hooks, so that what those pass over is tested as well.
+
+use super::TaskDriver;
+use crate::abi::access::{self, SLOW};
+use crate::thread::{Registry, Thread};
+use crate::watcher::Watcher;
+use crate::{start, tls};
+use keirin_core::analysis::tasks::Flagged;
+use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::analysis::tasks::ptracer::PtRacer;
+use keirin_core::analysis::tasks::several::Both;
+use keirin_core::analysis::tasks::spd3::Spd3;
+use keirin_core::event::{AccessKind, Addr, Event, LockId, LockMode, Op, RegionId, SiteId, TaskId, ThreadId};
+use keirin_core::finding::Rule;
+use keirin_core::replay::ReplayOptions;
+use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
+use keirin_core::sptree::ranks::Ranks;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of memory that the tasks share. Locks lie behind them.
+const BYTES: usize = 40;
+const LOCKS: usize = 2;
+
+/// Something that the thread does.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Access {
+        kind: AccessKind,
+        byte: usize,
+        size: usize,
+    },
+    Spawn,
+    /// Begins one of the tasks that were spawned.
+    Begin(usize),
+    /// Leaves the task that runs, to be resumed by a later begin.
+    Suspend,
+    End,
+    Wait,
+    FinishBegin,
+    FinishEnd,
+    Acquire(usize, LockMode),
+    Release(usize),
+    BlockBegin,
+    BlockEnd,
+    Free {
+        byte: usize,
+        size: usize,
+    },
+    Sweep,
+}
+
+/// What is done, with accesses of at least so many bytes, as a power of two.
+fn deeds(least: u32) -> impl Strategy<Value = Vec<Deed>> {
+    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write)];
+    let access = (kind, 0..BYTES, least..5).prop_map(|(kind, byte, size)| {
+        let size = 1 << size;
+        Deed::Access { kind, byte: byte / size * size % BYTES, size }
+    });
+    let mode = prop_oneof![Just(LockMode::Exclusive), Just(LockMode::Shared)];
+    let deed = prop_oneof![
+        12 => access,
+        3 => Just(Deed::Spawn),
+        4 => (0usize..4).prop_map(Deed::Begin),
+        1 => Just(Deed::Suspend),
+        3 => Just(Deed::End),
+        2 => Just(Deed::Wait),
+        1 => Just(Deed::FinishBegin),
+        1 => Just(Deed::FinishEnd),
+        1 => (0..LOCKS, mode).prop_map(|(lock, mode)| Deed::Acquire(lock, mode)),
+        1 => (0..LOCKS).prop_map(Deed::Release),
+        1 => Just(Deed::BlockBegin),
+        1 => Just(Deed::BlockEnd),
+        1 => (0..BYTES, 1usize..12).prop_map(move |(byte, size)| {
+            let unit = 1 << least;
+            let byte = byte / unit * unit;
+            Deed::Free { byte, size: size.next_multiple_of(unit).min(BYTES - byte) }
+        }),
+        1 => Just(Deed::Sweep),
+    ];
+    proptest::collection::vec(deed, 1..120)
+}
+
+/// The event of a deed, or None if there is nothing to do. `waiting` are tasks that can begin, `running` those that the thread
+/// has begun, `held` the locks with their modes.
+fn op_of(
+    deed: Deed,
+    memory: usize,
+    tasks: u32,
+    (waiting, running): (&[TaskId], &[TaskId]),
+    held: [Option<LockMode>; LOCKS],
+) -> Option<Op> {
+    let address = |byte: usize| Addr((memory + byte) as u64);
+    Some(match deed {
+        Deed::Access { kind, byte, size } => Op::Access { kind, size: size as u32, addr: address(byte) },
+        Deed::Spawn => Op::Spawn { task: TaskId(tasks) },
+        Deed::Begin(which) => Op::TaskBegin { task: *waiting.get(which % waiting.len().max(1))? },
+        Deed::Suspend => Op::TaskSuspend { task: *running.last()? },
+        Deed::End => Op::TaskEnd { task: *running.last()? },
+        Deed::Wait => Op::TaskWait,
+        Deed::FinishBegin => Op::FinishBegin,
+        Deed::FinishEnd => Op::FinishEnd,
+        // Recursion in two modes is a matter of its own.
+        Deed::Acquire(lock, _) if held[lock].is_some() => return None,
+        Deed::Acquire(lock, mode) => Op::Acquire { lock: LockId(lock as u32), mode },
+        Deed::Release(lock) => Op::Release { lock: LockId(lock as u32), mode: held[lock]? },
+        Deed::BlockBegin => Op::Begin { region: RegionId(0) },
+        Deed::BlockEnd => Op::End,
+        Deed::Free { byte, size } => Op::Free { size: size as u32, addr: address(byte) },
+        Deed::Sweep => return None,
+    })
+}
+
+/// What was flagged, in pieces of so many bytes, with the rule. (Of a cell with gaps in it only the number of bytes is told.)
+fn flagged(list: &Flagged, memory: usize, piece: usize) -> BTreeSet<(usize, Rule)> {
+    let bytes = |&(addr, size, rule): &(Addr, u32, Rule)| {
+        (0..size as usize).map(move |byte| ((addr.0 as usize + byte - memory) / piece, rule))
+    };
+    list.ranges().iter().flat_map(bytes).collect()
+}
+
+/// Calls the hook of an access. True if that was all.
+fn passed_over(kind: AccessKind, addr: usize, size: usize) -> bool {
+    let before = SLOW.get();
+    match (kind, size) {
+        (AccessKind::Read, 1) => access::__tsan_read1(addr),
+        (AccessKind::Read, 2) => access::__tsan_read2(addr),
+        (AccessKind::Read, 4) => access::__tsan_read4(addr),
+        (AccessKind::Read, 8) => access::__tsan_read8(addr),
+        (AccessKind::Read, _) => access::__tsan_read16(addr),
+        (AccessKind::Write, 1) => access::__tsan_write1(addr),
+        (AccessKind::Write, 2) => access::__tsan_write2(addr),
+        (AccessKind::Write, 4) => access::__tsan_write4(addr),
+        (AccessKind::Write, 8) => access::__tsan_write8(addr),
+        (AccessKind::Write, _) => access::__tsan_write16(addr),
+    }
+    SLOW.get() == before
+}
+
+fn act<A: KeepsPlain + Sync>(
+    driver: &TaskDriver<A>,
+    thread: &mut Thread,
+    op: Op,
+    place: usize,
+    memory: usize,
+) {
+    let lock = |lock: LockId| memory + BYTES + 8 + lock.index() * 8;
+    match op {
+        Op::Access { kind, size, addr } => {
+            let (addr, size) = (addr.0 as usize, size as usize);
+            if !passed_over(kind, addr, size) && !driver.short_access(thread, kind, addr, size, place) {
+                driver.access(thread, kind, addr, size, place);
+            }
+        }
+        Op::Acquire { lock: id, mode } => driver.lock_acquired(thread, lock(id), mode, place),
+        Op::Release { lock: id, .. } => driver.lock_released(thread, lock(id), place),
+        Op::Begin { region } => driver.region_begin(thread, region, place, true),
+        Op::End => driver.region_end(thread, place),
+        Op::Free { size, addr } => driver.forgotten(Some(thread), addr.0 as usize, size as usize),
+        _ => driver.structure(thread, op, place),
+    }
+}
+
+/// A page of memory for one case; nothing is known about it, and nobody of that case is there, afterwards.
+struct Memory {
+    address: usize,
+    thread: ThreadId,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        super::words::forget_all(self.address, 4096);
+        Registry::with(|registry| {
+            if let Some(entry) = registry.entry(self.thread) {
+                entry.ended = true;
+            }
+        });
+        tls::set_task(0);
+        tls::set_recent(0, 0);
+        tls::set_thread(std::ptr::null_mut());
+    }
+}
+
+/// Does everything with both drivers and compares what they flag.
+fn compare<A: KeepsPlain + Send + Sync>(
+    deeds: &[Deed],
+    online: A,
+    offline: &A,
+    piece: usize,
+) -> Result<(), TestCaseError> {
+    // A sweep goes through all of the shadow.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    start::map_for_tests();
+    static NEXT: AtomicUsize = AtomicUsize::new(0x10_0000_0000);
+    let memory = NEXT.fetch_add(4096, Ordering::Relaxed);
+    let driver = TaskDriver::new(online);
+    let attached = driver.attach();
+    // SAFETY: it was just made, and belongs to this thread until the end of the test.
+    let thread = unsafe { &mut *attached };
+    let _memory = Memory { address: memory, thread: thread.id };
+    let mut replay: TaskReplay<'_, A, Ranks> =
+        TaskReplay::new(offline, "test", ReplayOptions::default(), TaskOptions::default());
+    let (mut tasks, mut waiting, mut running) = (0, Vec::new(), Vec::new());
+    let mut held: Vec<(usize, [Option<LockMode>; LOCKS])> = vec![(usize::MAX, [None; LOCKS])];
+    for (position, deed) in (1..).zip(deeds) {
+        if matches!(deed, Deed::Sweep) {
+            driver.sweep(thread);
+        }
+        let mine = held.last().map_or([None; LOCKS], |held| held.1);
+        let Some(op) = op_of(*deed, memory, tasks, (&waiting, &running), mine) else { continue };
+        let event = Event { thread: ThreadId(0), site: SiteId(position as u32), op };
+        if replay.event(position, &event).is_err() {
+            continue;
+        }
+        match (op, deed) {
+            (Op::Spawn { task }, _) => {
+                tasks += 1;
+                waiting.push(task);
+            }
+            (Op::TaskBegin { task }, _) => {
+                waiting.retain(|other| *other != task);
+                running.push(task);
+                let known = held.iter().position(|held| held.0 == task.index());
+                let known = known.map_or((task.index(), [None; LOCKS]), |index| held.remove(index));
+                held.push(known);
+            }
+            (Op::TaskSuspend { task } | Op::TaskEnd { task }, _) => {
+                running.pop();
+                let left = held.pop();
+                if matches!(op, Op::TaskSuspend { .. }) {
+                    waiting.push(task);
+                    held.splice(0..0, left);
+                }
+            }
+            (Op::Acquire { mode, .. }, Deed::Acquire(lock, _)) => {
+                held.last_mut().into_iter().for_each(|held| held.1[*lock] = Some(mode));
+            }
+            (Op::Release { .. }, Deed::Release(lock)) => {
+                held.last_mut().into_iter().for_each(|held| held.1[*lock] = None);
+            }
+            _ => {}
+        }
+        act(&driver, thread, op, 0x1000 + position as usize, memory);
+    }
+    let outcome = replay.finish();
+    let (worker, _) = driver.parts(thread);
+    let found = flagged(&worker.flagged, memory, piece);
+    let expected = flagged(&outcome.flagged, memory, piece);
+    // With order beside the tree the offline driver would have to start again.
+    if !outcome.needs_all {
+        prop_assert_eq!(found, expected, "{:?} {:?}", worker.flagged.ranges(), outcome.flagged.ranges());
+    }
+    Ok(())
+}
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000);
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn races_online_are_those_offline(deeds in deeds(0)) {
+        compare(&deeds, PtRacer { goes_on: true }, &PtRacer { goes_on: true }, 8)?;
+    }
+
+    #[test]
+    fn races_of_halves_online_are_those_offline(deeds in deeds(2)) {
+        compare(&deeds, PtRacer { goes_on: true }, &PtRacer { goes_on: true }, 1)?;
+    }
+
+    #[test]
+    fn races_without_locks_online_are_those_offline(deeds in deeds(2)) {
+        compare(&deeds, Spd3, &Spd3, 1)?;
+    }
+
+    #[test]
+    fn torn_regions_online_are_those_offline(deeds in deeds(0)) {
+        let modes = Modes { blocks: true, steps: false, gaps: true };
+        let both = || Both(PtRacer { goes_on: true }, TaskAtomicity::new(modes));
+        compare(&deeds, both(), &both(), 8)?;
+    }
+
+    #[test]
+    fn torn_steps_online_are_those_offline(deeds in deeds(2)) {
+        let modes = Modes { blocks: false, steps: true, gaps: false };
+        compare(&deeds, TaskAtomicity::new(modes), &TaskAtomicity::new(modes), 1)?;
+    }
+}
