@@ -1,9 +1,11 @@
-//! The same run seen twice: what is found while the program runs, and what is found later in the trace of that run.
+//! The same run seen twice: what is found while the program runs, and what is found later in the trace of that run. Of
+//! programs with tasks two runs, which must agree on the memory.
 
 use super::build::{KEIRIN, Program};
 use super::only_in_first;
 use super::report::Finding;
 use super::run;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::process::Command;
 
@@ -32,6 +34,21 @@ pub(super) fn compare(program: &Program) -> Result<(), String> {
     }
     for finding in only_in_first(&offline, &online) {
         let _ = writeln!(wrong, "only in the trace: {finding}");
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// Compares a run of a program with tasks with another one that was examined. Places may differ: while the program runs an
+/// access is passed over that repeats what its step did before. That changes nothing about which memory is told of.
+pub(super) fn same_memory(online: &[Finding], examined: &[Finding]) -> Result<(), String> {
+    let [online, examined] =
+        [online, examined].map(|findings| findings.iter().map(Finding::memory).collect::<BTreeSet<_>>());
+    let mut wrong = String::new();
+    for memory in online.difference(&examined) {
+        let _ = writeln!(wrong, "only told while the program ran: {memory:?}");
+    }
+    for memory in examined.difference(&online) {
+        let _ = writeln!(wrong, "only told if examined: {memory:?}");
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }

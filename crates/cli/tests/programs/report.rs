@@ -43,6 +43,11 @@ impl Finding {
         self
     }
 
+    /// Which memory it is about and what is wrong with it: the rule, the refuted blocks, and the name of the memory.
+    pub(super) fn memory(&self) -> (&str, &[String], Option<&str>) {
+        (&self.rule, &self.refuted, self.location.as_deref())
+    }
+
     /// Whether some schedule of the run shows it, as far as anybody looked. An analysis of tasks is exact but for orders of
     /// locks, which only the search for a schedule looks at.
     pub(super) fn is_sure(&self) -> bool {
