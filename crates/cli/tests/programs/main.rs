@@ -24,6 +24,9 @@ use std::fmt::Write;
 /// How `keirin run` ends if it found something.
 const FINDINGS: i32 = 66;
 
+/// Before what keirin said in a run that went wrong.
+const SAID: &str = "keirin said: ";
+
 /// How many threads programs with tasks have, from run to run.
 const THREADS: [&str; 2] = ["2", "4"];
 
@@ -219,19 +222,26 @@ fn options(program: &Program) -> Vec<&str> {
     program.directives.options.iter().map(String::as_str).collect()
 }
 
+/// What went wrong, what keirin said the first time, and in which runs.
+type Wrong = BTreeMap<String, (String, Vec<String>)>;
+
 /// Notes in which run something went wrong.
-fn note(wrong: &mut BTreeMap<String, Vec<String>>, run: String, result: Result<(), String>) {
-    if let Err(reason) = result {
-        wrong.entry(reason).or_default().push(run);
-    }
+fn note(wrong: &mut Wrong, run: String, result: Result<(), String>) {
+    let Err(reason) = result else { return };
+    // What keirin says has counts in it that differ from run to run.
+    let (reason, said) = reason.split_once(SAID).unwrap_or((&reason, ""));
+    let (_, runs) = wrong.entry(reason.to_owned()).or_insert_with(|| (said.to_owned(), Vec::new()));
+    runs.push(run);
 }
 
 /// Tells what went wrong, and when.
-fn told(wrong: BTreeMap<String, Vec<String>>, runs: usize) -> Result<(), String> {
+fn told(wrong: Wrong, runs: usize) -> Result<(), String> {
     if wrong.is_empty() {
         return Ok(());
     }
-    let told = wrong.iter().map(|(reason, when)| format!("{} (of {runs} runs): {reason}", when.join(", ")));
+    let told = wrong
+        .iter()
+        .map(|(reason, (said, when))| format!("{} (of {runs} runs): {reason}{SAID}{said}", when.join(", ")));
     Err(told.collect())
 }
 
@@ -260,7 +270,7 @@ fn compare(program: &Program, outcome: &Outcome, examined: bool) -> Result<(), S
     if wrong.is_empty() {
         return Ok(());
     }
-    let _ = write!(wrong, "keirin said: {}", outcome.messages);
+    let _ = write!(wrong, "{SAID}{}", outcome.messages);
     Err(wrong)
 }
 
