@@ -15,7 +15,7 @@ mod report;
 mod run;
 
 use build::{Compiler, Program};
-use directives::Directives;
+use directives::{Directives, Need};
 use report::Finding;
 use run::Outcome;
 use std::collections::BTreeMap;
@@ -199,7 +199,10 @@ fn watch_tasks(program: &Program, number: usize, runs: usize) -> Result<(), Stri
     for run in 1..=runs {
         // Findings do not depend on how many threads share the tasks: each program gets another number than the one before.
         let in_turn = [THREADS[(number + run) % THREADS.len()]];
-        for threads in asked.as_deref().unwrap_or(&in_turn) {
+        let numbers = asked.as_deref().unwrap_or(&in_turn);
+        // Alone in its team a thread runs each task of OpenMP at once, as if there were none: nothing is to be found.
+        let alone = |threads: &str| threads == "1" && program.directives.needs == Some(Need::OpenMp);
+        for threads in numbers.iter().filter(|it| !(alone(it) && !program.directives.expected.is_empty())) {
             let result = run::watch_tasks(program, threads, &options).and_then(|outcome| {
                 compare(program, &outcome, false)?;
                 online.get_or_insert(outcome);
