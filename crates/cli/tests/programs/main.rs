@@ -201,8 +201,9 @@ fn watch_tasks(program: &Program, number: usize, runs: usize) -> Result<(), Stri
         let in_turn = [THREADS[(number + run) % THREADS.len()]];
         let numbers = asked.as_deref().unwrap_or(&in_turn);
         // Alone in its team a thread runs each task of OpenMP at once, as if there were none: nothing is to be found.
-        let alone = |threads: &str| threads == "1" && program.directives.needs == Some(Need::OpenMp);
-        for threads in numbers.iter().filter(|it| !(alone(it) && !program.directives.expected.is_empty())) {
+        let finds_nothing_alone =
+            program.directives.needs == Some(Need::OpenMp) && !program.directives.expected.is_empty();
+        for threads in numbers.iter().filter(|number| **number != "1" || !finds_nothing_alone) {
             let result = run::watch_tasks(program, threads, &options).and_then(|outcome| {
                 compare(program, &outcome, false)?;
                 online.get_or_insert(outcome);
