@@ -14,6 +14,8 @@ const LOCK_GAP: &str = "lock-gap";
 pub(super) struct Directives {
     /// `// expect: …`: what must be found, and nothing else.
     pub(super) expected: Vec<Expected>,
+    /// `// examined: …`: what must be found as well if all pairs of places are looked at, with `--examine`; else it may be.
+    pub(super) examined: Vec<Expected>,
     /// `// run: …`: options of `keirin run`.
     pub(super) options: Vec<String>,
     /// `// cc: …`: options of the compiler.
@@ -119,7 +121,7 @@ impl fmt::Display for Expected {
 pub(super) fn read(source: &Path) -> Result<Directives, String> {
     let text = file(source)?;
     let mut directives = Directives::default();
-    let mut expectations = Vec::new();
+    let (mut expectations, mut examined) = (Vec::new(), Vec::new());
     for line in text.lines() {
         let Some((name, value)) = line.strip_prefix("// ").and_then(|line| line.split_once(": ")) else {
             continue;
@@ -127,6 +129,7 @@ pub(super) fn read(source: &Path) -> Result<Directives, String> {
         let words = || value.split_whitespace().map(str::to_owned);
         match name {
             "expect" => expectations.push(value),
+            "examined" => examined.push(value),
             "run" => directives.options.extend(words()),
             "cc" => directives.flags.extend(words()),
             "needs" => directives.needs = Some(Need::of(value)?),
@@ -146,8 +149,13 @@ pub(super) fn read(source: &Path) -> Result<Directives, String> {
     for library in &directives.libraries {
         find_marks(library, &file(library)?, &mut marks);
     }
-    for expectation in expectations {
-        directives.expected.push(expected(expectation, &marks)?);
+    let understood = |texts: Vec<&str>| {
+        texts.into_iter().map(|text| expected(text, &marks)).collect::<Result<Vec<_>, _>>()
+    };
+    directives.expected = understood(expectations)?;
+    directives.examined = understood(examined)?;
+    if directives.needs.is_none() && !directives.examined.is_empty() {
+        return Err("only programs with tasks are examined".to_owned());
     }
     Ok(directives)
 }
@@ -169,7 +177,7 @@ fn find_marks(source: &Path, text: &str, marks: &mut BTreeMap<String, Place>) {
 }
 
 fn expected(text: &str, marks: &BTreeMap<String, Place>) -> Result<Expected, String> {
-    let unknown = || format!("cannot understand `expect: {text}`");
+    let unknown = || format!("cannot understand the expected `{text}`");
     let (rule, rest) = text.split_once(' ').ok_or_else(unknown)?;
     let place = |mark: &str| {
         let mark = mark.trim_start_matches('(').trim_end_matches(')');
@@ -209,14 +217,18 @@ fn directives_are_understood() {
     let race = Expected::Race { places: [place(6), place(7)], name: Some("the name".to_owned()) };
     assert_eq!(directives.expected, [race, Expected::Torn { label: "Set::add".to_owned() }]);
     let text = "// needs: openmp\n// compilers: clang\n// env: A=b=c\n// expect: lock-gap (A) (B) (A)\n\
-                // expect: atomicity-violation (B)\nx = 1; // (A)\ny = x; // (B)\n";
+                // expect: atomicity-violation (B)\n// examined: data-race (A) (B)\nx = 1; // (A)\n\
+                y = x; // (B)\n";
     std::fs::write(&source, text).expect("can write");
     let directives = read(&source).expect("good directives");
     assert_eq!(directives.needs, Some(Need::OpenMp));
     assert_eq!(directives.compilers, ["clang"]);
     assert_eq!(directives.environment, [("A".to_owned(), "b=c".to_owned())]);
-    let gap = Expected::Among { rule: LOCK_GAP, places: [place(6), place(7)].into() };
-    assert_eq!(directives.expected, [gap, Expected::Among { rule: TORN, places: [place(7)].into() }]);
+    let gap = Expected::Among { rule: LOCK_GAP, places: [place(7), place(8)].into() };
+    assert_eq!(directives.expected, [gap, Expected::Among { rule: TORN, places: [place(8)].into() }]);
+    assert_eq!(directives.examined, [Expected::Race { places: [place(7), place(8)], name: None }]);
+    std::fs::write(&source, "// examined: data-race (A) (A)\nx = 1; // (A)\n").expect("can write");
+    assert!(read(&source).is_err(), "it has no tasks");
     std::fs::write(&source, "// needs: luck\n").expect("can write");
     assert!(read(&source).is_err());
     std::fs::write(&source, "// expect: data-race (A) (C)\nx = 1; // (A)\n").expect("can write");

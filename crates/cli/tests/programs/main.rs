@@ -1,11 +1,12 @@
 //! The programs of `tests/programs`, built by `keirin cc` and `keirin c++` and watched by `keirin run`: every expected
-//! finding and no other, in every run, with gcc and with clang.
+//! finding and no other, in every run, with gcc and with clang. Programs with tasks are examined as well, once.
 //!
 //! Each test takes one folder and one compiler and tells all failures at once. Some variables change what it does:
 //!
 //! - `KEIRIN_PROGRAM_RUNS`: how often each program is run (by default twice, one with tasks once; `./test --long` takes 50).
 //! - `KEIRIN_PROGRAMS`: only programs whose path contains this.
-//! - `KEIRIN_PROGRAM_THREADS`: how many threads programs with tasks have (by default 2 and 4 in turn).
+//! - `KEIRIN_PROGRAM_THREADS`: on how many threads programs with tasks run, such as `1,2,4`: each program on each of these
+//!   numbers as often as the first variable says (by default on 2 and 4 in turn).
 
 mod build;
 mod differential;
@@ -14,11 +15,17 @@ mod report;
 mod run;
 
 use build::{Compiler, Program};
+use directives::{Directives, Need};
 use report::Finding;
+use run::Outcome;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How `keirin run` ends if it found something.
 const FINDINGS: i32 = 66;
+
+/// Before what keirin said in a run that went wrong.
+const SAID: &str = "keirin said: ";
 
 /// How many threads programs with tasks have, from run to run.
 const THREADS: [&str; 2] = ["2", "4"];
@@ -164,49 +171,110 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
     panic!("{table}");
 }
 
-/// Runs a program as often as asked for and compares what was found with what it says about itself.
+/// Runs a program as often as asked for and compares what was found with what it says about itself. Tells what went wrong
+/// in all of the runs.
 fn watch(program: &Program, number: usize, runs: usize) -> Result<(), String> {
-    for run in 1..=runs {
-        // Findings do not depend on how many threads share the tasks: each program gets another number than the one before.
-        let threads = std::env::var("KEIRIN_PROGRAM_THREADS");
-        let threads = threads.as_deref().unwrap_or(THREADS[(number + run) % THREADS.len()]);
-        let with =
-            || program.directives.needs.map(|_| format!(" with {threads} threads")).unwrap_or_default();
-        compare(program, threads).map_err(|reason| format!("run {run} of {runs}{}: {reason}", with()))?;
+    if program.directives.needs.is_some() {
+        return watch_tasks(program, number, runs);
     }
-    Ok(())
+    let options = options(program);
+    let mut wrong = BTreeMap::new();
+    for run in 1..=runs {
+        note(
+            &mut wrong,
+            format!("run {run}"),
+            run::watch(program, &options).and_then(|it| compare(program, &it, false)),
+        );
+    }
+    told(wrong, runs)
 }
 
-fn compare(program: &Program, threads: &str) -> Result<(), String> {
-    let directives = &program.directives;
-    let options: Vec<_> = directives.options.iter().map(String::as_str).collect();
-    let outcome = match directives.needs {
-        None => run::watch(program, &options)?,
-        Some(_) => run::watch_tasks(program, threads, &options)?,
-    };
+/// The same of a program with tasks, on each number of threads that is asked for. Then it is examined.
+fn watch_tasks(program: &Program, number: usize, runs: usize) -> Result<(), String> {
+    let mut options = options(program);
+    let asked = std::env::var("KEIRIN_PROGRAM_THREADS").ok();
+    let asked: Option<Vec<&str>> = asked.as_deref().map(|list| list.split(',').collect());
+    let mut wrong = BTreeMap::new();
+    let mut online = None;
+    for run in 1..=runs {
+        // Findings do not depend on how many threads share the tasks: each program gets another number than the one before.
+        let in_turn = [THREADS[(number + run) % THREADS.len()]];
+        let numbers = asked.as_deref().unwrap_or(&in_turn);
+        // Alone in its team a thread runs each task of OpenMP at once, as if there were none: nothing is to be found.
+        let finds_nothing_alone =
+            program.directives.needs == Some(Need::OpenMp) && !program.directives.expected.is_empty();
+        for threads in numbers.iter().filter(|number| **number != "1" || !finds_nothing_alone) {
+            let result = run::watch_tasks(program, threads, &options).and_then(|outcome| {
+                compare(program, &outcome, false)?;
+                online.get_or_insert(outcome);
+                Ok(())
+            });
+            note(&mut wrong, format!("run {run} with {threads} threads"), result);
+        }
+    }
+    let threads = THREADS[number % THREADS.len()];
+    options.push("--examine");
+    let result = run::watch_tasks(program, threads, &options).and_then(|examined| {
+        compare(program, &examined, true)?;
+        online.map_or(Ok(()), |online| differential::same_memory(&online.findings, &examined.findings))
+    });
+    note(&mut wrong, format!("examined with {threads} threads"), result);
+    told(wrong, runs)
+}
+
+fn options(program: &Program) -> Vec<&str> {
+    program.directives.options.iter().map(String::as_str).collect()
+}
+
+/// What went wrong, what keirin said the first time, and in which runs.
+type Wrong = BTreeMap<String, (String, Vec<String>)>;
+
+/// Notes in which run something went wrong.
+fn note(wrong: &mut Wrong, run: String, result: Result<(), String>) {
+    let Err(reason) = result else { return };
+    // What keirin says has counts in it that differ from run to run.
+    let (reason, said) = reason.split_once(SAID).unwrap_or((&reason, ""));
+    let (_, runs) = wrong.entry(reason.to_owned()).or_insert_with(|| (said.to_owned(), Vec::new()));
+    runs.push(run);
+}
+
+/// Tells what went wrong, and when.
+fn told(wrong: Wrong, runs: usize) -> Result<(), String> {
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let told = wrong
+        .iter()
+        .map(|(reason, (said, when))| format!("{} (of {runs} runs): {reason}{SAID}{said}", when.join(", ")));
+    Err(told.collect())
+}
+
+/// Compares what was found with what the program says about itself.
+fn compare(program: &Program, outcome: &Outcome, examined: bool) -> Result<(), String> {
+    let Directives { expected: always, examined: if_examined, .. } = &program.directives;
     let mut wrong = String::new();
-    for expected in &directives.expected {
+    for expected in always.iter().chain(if_examined.iter().filter(|_| examined)) {
         if !outcome.findings.iter().any(|finding| expected.describes(finding)) {
             let _ = writeln!(wrong, "missing: {expected}");
         }
     }
     for finding in &outcome.findings {
-        if !directives.expected.iter().any(|expected| expected.describes(finding)) {
+        if !always.iter().chain(if_examined).any(|expected| expected.describes(finding)) {
             let _ = writeln!(wrong, "unexpected: {finding}");
         }
     }
-    if outcome.output != directives.output {
-        let _ = writeln!(wrong, "printed {:?} instead of {:?}", outcome.output, directives.output);
+    if outcome.output != program.directives.output {
+        let _ = writeln!(wrong, "printed {:?} instead of {:?}", outcome.output, program.directives.output);
     }
     // What was found decides; else the status of the program is passed on.
-    let status = if directives.expected.is_empty() { directives.status } else { FINDINGS };
+    let status = if outcome.findings.is_empty() { program.directives.status } else { FINDINGS };
     if outcome.status != Some(status) {
         let _ = writeln!(wrong, "ended with {:?} instead of {status}", outcome.status);
     }
     if wrong.is_empty() {
         return Ok(());
     }
-    let _ = write!(wrong, "keirin said: {}", outcome.messages);
+    let _ = write!(wrong, "{SAID}{}", outcome.messages);
     Err(wrong)
 }
 

@@ -1,6 +1,7 @@
 //! What a report in JSON says, as far as the tests compare it.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -28,6 +29,8 @@ pub(super) struct Finding {
     pub(super) places: Vec<Place>,
     /// The kinds of the steps.
     kinds: Vec<String>,
+    /// The names of what the steps access.
+    targets: Vec<String>,
     /// The labels of the blocks that are refuted.
     pub(super) refuted: Vec<String>,
     /// What was to be whole, if a region of a task is torn: a block, a step, or the gap between two holds of a lock.
@@ -40,7 +43,14 @@ impl Finding {
     /// The same without what may differ between a run and its trace: names of memory.
     pub(super) fn without_location(mut self) -> Self {
         self.location = None;
+        self.targets.clear();
         self
+    }
+
+    /// The variables that its steps access, without offsets: which of the places of an array or which member of a group a
+    /// finding tells of depends on the run. Memory that has no name of its own is left out.
+    pub(super) fn memory(&self) -> BTreeSet<&str> {
+        self.targets.iter().filter_map(|name| variable(name)).collect()
     }
 
     /// Whether some schedule of the run shows it, as far as anybody looked. An analysis of tasks is exact but for orders of
@@ -48,6 +58,13 @@ impl Finding {
     pub(super) fn is_sure(&self) -> bool {
         self.verdict != "suspected" || self.doubt.as_deref() == Some("not-examined")
     }
+}
+
+/// The variable that a name of memory begins with, if it is one.
+fn variable(name: &str) -> Option<&str> {
+    let variable = name.rsplit_once('+').map_or(name, |(variable, _)| variable);
+    let unnamed = variable.is_empty() || variable.starts_with("0x") || variable == "heap block";
+    (!unnamed).then_some(variable)
 }
 
 impl fmt::Display for Finding {
@@ -83,6 +100,7 @@ fn finding(value: &Value, own: &[String]) -> Finding {
         whole: value["whole"].as_str().map(str::to_owned),
         places: steps.iter().map(|step| place(&list(&step["stack"]), own)).collect(),
         kinds: steps.iter().map(|step| text(&step["operation"]["kind"])).collect(),
+        targets: steps.iter().map(|step| text(&step["operation"]["target"]["name"])).collect(),
         refuted: list(&value["refuted"]).iter().map(|block| text(&block["region"])).collect(),
         location: value["location"]["name"].as_str().map(str::to_owned),
     }

@@ -159,7 +159,13 @@ impl Form {
 
     /// What each stretch of bytes has to remember.
     fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
-        let parts = |bytes: u8| [bytes & 0x0f, bytes & 0xf0].into_iter().filter(|bytes| *bytes != 0);
+        // Halves are apart only if their places are: a finding tells of all bytes of an access at once.
+        let alike = |second: bool| sites::get(addr, second) == sites::get(addr + 4, second);
+        let parts = |bytes: u8, first: bool, second: bool| {
+            let whole = (!first || alike(false)) && (!second || alike(true));
+            let parts = if whole { [bytes, 0] } else { [bytes & 0x0f, bytes & 0xf0] };
+            parts.into_iter().filter(|bytes| *bytes != 0)
+        };
         let entry = |number: u64, second: bool, bytes: u8| Entry {
             step: step_of(number),
             site: SiteId(sites::get(addr + usize::from(bytes & 0x0f == 0) * 4, second)),
@@ -173,14 +179,14 @@ impl Form {
                 };
                 [written & read_bytes, written & !read_bytes, read_bytes & !written]
                     .into_iter()
-                    .flat_map(parts)
+                    .flat_map(|bytes| parts(bytes, bytes & written != 0, bytes & read_bytes != 0))
                     .map(|bytes| (bytes, Plain { write: write(bytes), reads: reads(bytes) }))
                     .collect()
             }
             Self::Readers { english, hebrew, bytes, behind } => {
                 let reads = |bytes| Some((entry(english, false, bytes), entry(hebrew, true, bytes)));
                 let write = behind.then(|| entry_behind(addr));
-                parts(bytes).map(|bytes| (bytes, Plain { write, reads: reads(bytes) })).collect()
+                parts(bytes, true, true).map(|bytes| (bytes, Plain { write, reads: reads(bytes) })).collect()
             }
             Self::Halves { steps: [low, high], kind, behind } => {
                 let write = behind.then(|| entry_behind(addr));

@@ -16,8 +16,8 @@
 //!   locks, ordered after all that is kept.
 //!
 //! **Misses and false alarms.** None against the definition of an apparent race; whether the locks let some schedule show
-//! it is decided by [`crate::witness`]. The first race of a location is told here, or one for each set of locks at each
-//! access ([`PtRacer::goes_on`], online); the witness search looks at all.
+//! it is decided by [`crate::witness`]. The first race of a location is told here, or at each access one with a write and
+//! one with a read for each set of locks ([`PtRacer::goes_on`], online); the witness search looks at all.
 //!
 //! **Cost.** 64 bytes for a location with one set of locks; 56 more for each further one. At most four questions for each
 //! set of locks of the location.
@@ -64,18 +64,17 @@ const TOLD: LocksetId = LocksetId::ABSENT;
 const _: () = assert!(size_of::<Cell>() == 64);
 
 impl Class {
-    /// A kept access that races with the current one.
+    /// A kept write and a kept read that race with the current access.
     #[inline]
-    fn race<S: Relations>(&self, order: &mut Order<'_, S>, kind: AccessKind) -> Option<(Entry, AccessKind)> {
-        if let Some(write) = self.writes.parallel(order) {
-            return Some((write, AccessKind::Write));
-        }
-        if kind == AccessKind::Write
-            && let Some(read) = self.reads.parallel(order)
-        {
-            return Some((read, AccessKind::Read));
-        }
-        None
+    fn races<S: Relations>(
+        &self,
+        order: &mut Order<'_, S>,
+        kind: AccessKind,
+    ) -> impl Iterator<Item = (Entry, AccessKind)> + use<S> {
+        let write = self.writes.parallel(order);
+        let read = if kind == AccessKind::Write { self.reads.parallel(order) } else { None };
+        let pair = |kind| move |entry| (entry, kind);
+        write.map(pair(AccessKind::Write)).into_iter().chain(read.map(pair(AccessKind::Read)))
     }
 
     #[inline]
@@ -116,19 +115,20 @@ impl TaskAnalysis for PtRacer {
         if cell.first.locks == locks && cell.first.kept(part.kind).is_only(now.order.step) {
             return true;
         }
-        if !now.locksets.excludes(cell.first.locks, locks)
-            && let Some((past, kind)) = cell.first.race(&mut now.order, part.kind)
-        {
-            if !self.goes_on {
-                return tell(now, cell, part, past, kind, findings);
+        if !now.locksets.excludes(cell.first.locks, locks) {
+            for (past, kind) in cell.first.races(&mut now.order, part.kind) {
+                if !self.goes_on {
+                    return tell(now, cell, part, past, kind, findings);
+                }
+                now.race(part, past, kind, findings);
             }
-            now.race(part, past, kind, findings);
         }
         if let Some(others) = &cell.others {
             for class in others.iter() {
-                if !now.locksets.excludes(class.locks, locks)
-                    && let Some((past, kind)) = class.race(&mut now.order, part.kind)
-                {
+                if now.locksets.excludes(class.locks, locks) {
+                    continue;
+                }
+                for (past, kind) in class.races(&mut now.order, part.kind) {
                     if !self.goes_on {
                         return tell(now, cell, part, past, kind, findings);
                     }

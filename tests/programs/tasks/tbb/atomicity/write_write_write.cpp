@@ -5,11 +5,11 @@
 // needs: tbb
 // expect: atomicity-violation without locks
 // expect: data-race (A) (E)
-// expect: data-race (B) (E)
+// examined: data-race (B) (E)
 // expect: atomicity-violation two sections
 // expect: atomicity-violation different locks
 // expect: data-race (C) (F)
-// expect: data-race (D) (F)
+// examined: data-race (D) (F)
 
 #include "tbb_tasks.h"
 #include <keirin.h>

@@ -148,7 +148,11 @@ impl Groups {
             };
             if let Some(torn) = group.torn_by(now, first, access, family) {
                 group.told = true;
-                tell(now, part, id, pair, torn, findings);
+                let members = [first.access.member, member].map(|first| {
+                    let size = self.members.get(&first).map_or(part.size, |(size, _)| *size);
+                    Part { addr: Addr(first), size, ..part }
+                });
+                tell(now, (part, members), id, pair, torn, findings);
                 return true;
             }
             group.keep(now, first.access, access, family, pair);
@@ -234,11 +238,11 @@ impl Group {
     }
 }
 
-/// Tells which of two pairs is torn, perhaps both.
+/// Tells which of two pairs is torn, perhaps both. `members`: what the accesses of the first pair touch.
 #[cold]
 fn tell<S: Relations>(
     now: &mut Present<'_, S>,
-    part: Part,
+    (part, members): (Part, [Part; 2]),
     group: GroupId,
     pair: Pair,
     by: TornBy,
@@ -246,15 +250,19 @@ fn tell<S: Relations>(
 ) {
     now.flag(part, Rule::AtomicityViolation);
     let accesses = |pair: Pair| [(pair.first, pair.kinds[0]), (pair.second, pair.kinds[1])];
-    let sides = [(pair, by.pair), (by.pair, pair)];
-    for ((whole, other), _) in sides.into_iter().zip(by.torn).filter(|(_, torn)| *torn) {
+    let [one, two] = members;
+    let touched_by_other = if by.conflict == Conflict::Straight { [one, two] } else { [two, one] };
+    let sides = [(pair, by.pair, members), (by.pair, pair, touched_by_other)];
+    for ((whole, other, [one, two]), _) in sides.into_iter().zip(by.torn).filter(|(_, torn)| *torn) {
         let [a1, a3] = accesses(whole);
         let [first, second] = accesses(other);
         let (b1, b2) = match by.conflict {
             Conflict::Straight => (first, second),
             Conflict::Crossed => (second, first),
         };
-        let steps = [a1, b1, b2, a3].map(|(site, kind)| remembered(site, kind, part)).to_vec();
+        // Accesses that conflict touch the same member.
+        let steps = [(a1, one), (b1, one), (b2, two), (a3, two)];
+        let steps = steps.map(|((site, kind), member)| remembered(site, kind, member)).to_vec();
         let by = [whole.step, other.step, other.step, whole.step];
         let block = whole.block;
         let whole = if block.is_some() { Whole::Block(block) } else { Whole::Step };
