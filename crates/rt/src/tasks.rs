@@ -105,6 +105,13 @@ struct Worker {
     sweeps: u32,
 }
 
+/// What a thread keeps, for the one who stops all others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct WorkerOf(*mut Worker);
+
+// SAFETY: the pointer is followed only by the thread itself, or while that does nothing in the runtime.
+unsafe impl Send for WorkerOf {}
+
 /// Sets of locks, and how they were come by.
 #[derive(Default)]
 struct Sets {
@@ -119,6 +126,8 @@ pub(crate) struct TaskDriver<A: KeepsPlain> {
     tasks: Spin<Tasks<Labels, TaskData>>,
     labels: Arc<LabelTable>,
     sets: Spin<Sets>,
+    /// What all threads keep.
+    workers: Spin<Vec<WorkerOf>>,
     regions: Regions,
     /// How often nothing but one task was left, and the step that followed last.
     era: AtomicU32,
@@ -155,6 +164,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             tasks: Spin::new(tasks),
             labels,
             sets: Spin::new(Sets::default()),
+            workers: Spin::default(),
             regions: Regions::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),

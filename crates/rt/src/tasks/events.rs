@@ -1,7 +1,7 @@
 //! What can happen, one function for each.
 
 use super::words::{self, TaskWord};
-use super::{TaskDriver, Worker, origins, step};
+use super::{TaskDriver, Worker, WorkerOf, origins, step};
 use crate::layout;
 use crate::objects::ObjectsAt;
 use crate::record::Recorder;
@@ -44,12 +44,16 @@ impl Worker {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn new_thread(&self, id: ThreadId) -> Box<Thread> {
-        Thread::new(id, id, 1, Box::into_raw(Box::new(Worker::new())).cast())
+        let worker = Box::into_raw(Box::new(Worker::new()));
+        self.workers.lock().push(WorkerOf(worker));
+        Thread::new(id, id, 1, worker.cast())
     }
 
     /// Gives the state of a thread back that will not be used any more.
-    fn drop_state(thread: &mut Thread) {
+    fn drop_state(&self, thread: &mut Thread) {
         if !thread.state.is_null() {
+            let worker = WorkerOf(thread.state.cast());
+            self.workers.lock().retain(|other| *other != worker);
             // SAFETY: made by `Box::into_raw` in `new_thread`; the pointer is cleared.
             drop(unsafe { Box::from_raw(thread.state.cast::<Worker>()) });
             thread.state = std::ptr::null_mut();
@@ -482,7 +486,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let Some(ended) = taken.filter(|ended| !ended.is_null()) else { return };
         // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
         let mut ended = unsafe { Box::from_raw(ended) };
-        Self::drop_state(&mut ended);
+        self.drop_state(&mut ended);
         self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Thread(child)));
     }
 

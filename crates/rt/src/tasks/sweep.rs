@@ -140,16 +140,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     fn for_each_worker(&self, mut visit: impl FnMut(&mut Worker)) {
-        Registry::with(|registry| {
-            for entry in registry.entries().iter().filter(|entry| !entry.ended && !entry.thread.is_null()) {
-                // SAFETY: nobody is at work, so that the state of a thread is ours for the moment.
-                let state = unsafe { (*entry.thread).state.cast::<Worker>() };
-                if !state.is_null() {
-                    // SAFETY: it was made with this type in `new_thread`.
-                    visit(unsafe { &mut *state });
-                }
-            }
-        });
+        for worker in self.workers.lock().iter() {
+            // SAFETY: nobody is at work, so that what a thread keeps is ours for the moment; it is on the list as long as it is
+            // there.
+            visit(unsafe { &mut *worker.0 });
+        }
     }
 
     fn sweep_page(&self, page: usize, resolve: &impl Fn(StepId) -> StepId, labels: &impl Structure) {
