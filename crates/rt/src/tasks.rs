@@ -101,6 +101,8 @@ struct Worker {
     recent: Recent,
     questions: Questions,
     flagged: Flagged,
+    /// Stand in for the sets of locks where none can be needed.
+    no_sets: Option<Box<(Locksets, Families)>>,
     /// After so many sweeps the answers are void.
     sweeps: u32,
 }
@@ -361,8 +363,18 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         worker.questions.keep_all = self.keep_all.load(Ordering::Relaxed);
         let origins = Origins(&self.labels);
-        let mut sets = self.sets.lock();
-        let Sets { locksets, families, .. } = &mut *sets;
+        // Without locks all questions about sets have answers that need no table.
+        let mut sets = (atomic || !worker.data.history.locks().is_empty()).then(|| self.sets.lock());
+        let (locksets, families) = match &mut sets {
+            Some(sets) => {
+                let Sets { locksets, families, .. } = &mut **sets;
+                (locksets, families)
+            }
+            None => {
+                let (locksets, families) = &mut **worker.no_sets.get_or_insert_default();
+                (locksets, families)
+            }
+        };
         let data = &worker.data;
         let mut now = Present {
             at,

@@ -80,6 +80,10 @@ pub(crate) struct Thread {
     pub(crate) crowded: u32,
     frames: *mut Frame,
     depth: usize,
+    /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
+    /// what its places are told with.
+    base: usize,
+    bases: Vec<usize>,
     places: Box<[RecentPlace]>,
     sites: Box<[(usize, SiteId)]>,
 }
@@ -107,6 +111,8 @@ impl Thread {
             crowded: 0,
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
+            base: 0,
+            bases: Vec::new(),
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
             sites: Box::default(),
         })
@@ -226,7 +232,17 @@ impl Thread {
 
     #[inline]
     fn stack_hash(&self) -> u64 {
-        if self.depth == 0 { 0 } else { self.frame(self.depth - 1).hash }
+        if self.depth <= self.base { 0 } else { self.frame(self.depth - 1).hash }
+    }
+
+    /// A task begins, or goes on: the calls that are open now are not its own.
+    pub(crate) fn enter_task(&mut self) {
+        self.bases.push(std::mem::replace(&mut self.base, self.depth));
+    }
+
+    /// The task is left that was entered last.
+    pub(crate) fn leave_task(&mut self) {
+        self.base = self.bases.pop().unwrap_or(0);
     }
 
     /// The number of open calls.
@@ -263,7 +279,8 @@ impl Thread {
     #[cold]
     fn look_up_place(&mut self, pc: usize, size: u32, hash: u64, index: usize) -> PlaceNumber {
         let mut stack = 0;
-        for frame in self.frames() {
+        let base = self.base;
+        for frame in self.frames().iter_mut().skip(base) {
             if frame.number == 0 {
                 frame.number = places::stack(Call { caller: stack, pc: frame.call });
             }

@@ -37,6 +37,7 @@ impl Worker {
             recent: super::Recent::new(),
             questions: Questions::default(),
             flagged: Flagged::default(),
+            no_sets: None,
             sweeps: 0,
         }
     }
@@ -545,8 +546,16 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn structure(&self, thread: &mut Thread, op: Op, pc: usize) {
         let id = thread.id;
-        if matches!(op, Op::TaskBegin { .. } | Op::TaskSuspend { .. } | Op::TaskEnd { .. }) {
-            own::task_changes(thread);
+        match op {
+            Op::TaskBegin { .. } => {
+                own::task_changes(thread);
+                thread.enter_task();
+            }
+            Op::TaskSuspend { .. } | Op::TaskEnd { .. } => {
+                own::task_changes(thread);
+                thread.leave_task();
+            }
+            _ => {}
         }
         match op {
             Op::Spawn { task } => {
