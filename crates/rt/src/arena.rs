@@ -1,7 +1,8 @@
 //! The runtime's own allocator, on memory from the kernel: it never enters the program's `malloc`.
 //!
 //! Small blocks come from free lists by size class, in several shards so that threads rarely meet; large ones are mapped
-//! and unmapped. A freed block goes to the shard of the thread that frees it.
+//! and unmapped. A freed block goes to the shard of the thread that frees it; a shard that runs out looks now and then for what has
+//! gathered in the others, as when one thread makes what another one gives back.
 
 use crate::spin::{Guard, Spin};
 use std::alloc::{GlobalAlloc, Layout};
@@ -30,10 +31,15 @@ struct Shard {
     end: usize,
     /// For each class the first free block, which holds the address of the next one.
     free: [usize; CLASSES],
+    /// How often there was no free block.
+    misses: u32,
 }
 
+/// After so many times the other shards are looked at.
+const LOOK_AROUND: u32 = 64;
+
 static SHARD: [Spin<Shard>; SHARDS] =
-    [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES] }) }; SHARDS];
+    [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES], misses: 0 }) }; SHARDS];
 
 /// Bytes that were taken from the kernel and not given back.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
@@ -137,8 +143,21 @@ fn shard() -> Guard<'static, Shard> {
     }
 }
 
+/// The free blocks of a class that some other shard has. None is waited for.
+fn gathered(class: usize) -> usize {
+    let taken =
+        |shard: &Spin<Shard>| shard.try_lock().map(|mut shard| std::mem::take(&mut shard.free[class]));
+    SHARD.iter().filter_map(taken).find(|list| *list != 0).unwrap_or(0)
+}
+
 impl Shard {
     fn take(&mut self, class: usize, size: usize) -> *mut u8 {
+        if self.free[class] == 0 {
+            self.misses += 1;
+            if self.misses.is_multiple_of(LOOK_AROUND) {
+                self.free[class] = gathered(class);
+            }
+        }
         let free = self.free[class];
         if free != 0 {
             // SAFETY: a free block of at least 16 bytes holds the address of the next one.
