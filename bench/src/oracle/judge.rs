@@ -71,10 +71,10 @@ impl Judging<'_> {
         let rule = Rule::DataRace;
         self.apparent(|| PublishedPtRacer, rule, &truth, &mut tally.published_ptracer);
         self.apparent(|| AllSets, rule, &truth, &mut tally.all_sets);
-        self.apparent(|| PtRacer::default(), rule, &truth, &mut tally.ptracer);
+        self.apparent(PtRacer::default, rule, &truth, &mut tally.ptracer);
         self.apparent(|| Spd3, rule, &truth, &mut tally.spd3);
         let examine = Examine { races: true, ..NOTHING };
-        self.examined(|| PtRacer::default(), examine, Regions::Steps, &truth, &mut tally.ptracer_search)
+        self.examined(PtRacer::default, examine, Regions::Steps, &truth, &mut tally.ptracer_search)
     }
 
     fn steps(&self, tally: &mut Tally) -> Result<(), String> {

@@ -59,7 +59,7 @@ impl Library {
     }
 
     /// How an application is built with it.
-    fn flags(self, compiler: Compiler) -> &'static [&'static str] {
+    pub(super) fn flags(self, compiler: Compiler) -> &'static [&'static str] {
         match (self, compiler) {
             // gcc would take its own library, which tells nothing about tasks.
             (Self::OpenMp, Compiler::Gcc) => &["-fopenmp", "-l:libomp.so.5"],

@@ -1,6 +1,7 @@
-//! Programs that strain the runtime: very many allocations, short-lived threads, many live threads.
+//! Programs that strain the runtime: very many allocations, short-lived threads, many live threads, very many tasks.
 
 use super::build::{Build, Builder, Compiler};
+use super::online::Library;
 use super::{directives, test_programs};
 use crate::child::run_to_end;
 use crate::programs::Programs;
@@ -22,12 +23,15 @@ pub fn table(programs: &Programs, compilers: &[Compiler]) -> Result<String> {
     for source in test_programs("stress")? {
         for &compiler in compilers {
             let builder = Builder { programs, compiler, folder: folder.path() };
-            let flags = ["-g", "-O1", "-pthread", "-std=gnu++20"];
+            let tasks = !directives(&source, "needs")?.is_empty();
+            let library = if tasks { Library::OpenMp.flags(compiler) } else { &[] };
+            let flags = [&["-g", "-O1", "-pthread", "-std=gnu++20"], library].concat();
             let native = builder.build(&source, Build::Native, &flags)?;
             let watched = builder.build(&source, Build::Keirin, &flags)?;
             let alone = run_to_end(&mut std::process::Command::new(native), folder.path())?;
             let mut command = programs.bare_keirin();
-            command.args(["run", "--analysis", "fasttrack", "--output", "report", "--"]).arg(watched);
+            let analysis = if tasks { "ptracer" } else { "fasttrack" };
+            command.args(["run", "--analysis", analysis, "--output", "report", "--"]).arg(watched);
             let cost = run_to_end(&mut command, folder.path())?;
             let expected = directives(&source, "prints")?.join("\n");
             let right = cost.output.trim_end() == expected && alone.output == cost.output;

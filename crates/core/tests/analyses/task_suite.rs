@@ -185,7 +185,7 @@ fn ptracer_says_what_each_trace_expects() {
     let mut wrong = Vec::new();
     for trace in traces() {
         let name = &trace.case.name;
-        let findings = both_passes(&trace, || PtRacer::default(), RACES);
+        let findings = both_passes(&trace, PtRacer::default, RACES);
         compare(&mut wrong, &trace, "ptracer", &described(&findings, &trace.tables));
         let schedules = Schedules::new(&trace.events);
         let pair = |finding: &RawFinding| (lines(finding)[0], lines(finding)[1]);
@@ -287,7 +287,7 @@ fn another_observed_order_has_the_same_findings() {
         for order in 2.. {
             let Some(other) = traces.get(&name.replace(".std", &format!("_{order}.std"))) else { break };
             let all = |trace: &Trace| {
-                let races = by_places(trace, &both_passes(trace, || PtRacer::default(), RACES));
+                let races = by_places(trace, &both_passes(trace, PtRacer::default, RACES));
                 let steps = by_places(trace, &both_passes(trace, || TaskAtomicity::new(STEPS), TORN_STEPS));
                 let gaps = by_places(trace, &both_passes(trace, || TaskAtomicity::new(GAPS), TORN_BLOCKS));
                 (races, steps, gaps)

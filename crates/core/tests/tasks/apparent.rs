@@ -71,12 +71,12 @@ fn wrong(program: &Program, seed: u64) -> Option<String> {
     let races = racy_locations(&apparent.races());
     let race = Rule::DataRace;
     let torn = Rule::AtomicityViolation;
-    let ptracer = flagged::<_, Ranks>(&observed, || PtRacer::default(), plain, race);
+    let ptracer = flagged::<_, Ranks>(&observed, PtRacer::default, plain, race);
     let all_sets = flagged::<_, Tree>(&observed, || AllSets, plain, race);
     compare(race, "PTRacer", ptracer, &races)
         .or_else(|| compare(race, "all sets", all_sets, &races))
         .or_else(|| {
-            let said = flagged::<_, Labels>(&observed, || PtRacer::default(), cached, race);
+            let said = flagged::<_, Labels>(&observed, PtRacer::default, cached, race);
             compare(race, "PTRacer with labels and caches", said, &races)
         })
         .or_else(|| {

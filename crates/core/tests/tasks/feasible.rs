@@ -92,7 +92,7 @@ fn wrong(program: &Program, seed: u64) -> Option<String> {
     let oracle = Oracle::new(program);
     let racy = racy_locations(&oracle.races());
     let examine = |races, steps, blocks| Examine { races, blocks, steps, gaps: false, groups: false };
-    let races = observed.each_ref().map(|run| find(run, || PtRacer::default(), examine(true, false, false)));
+    let races = observed.each_ref().map(|run| find(run, PtRacer::default, examine(true, false, false)));
     for findings in &races {
         let said = locations(findings, Rule::DataRace);
         if said != racy {

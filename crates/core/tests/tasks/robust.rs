@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn any_events_can_be_analyzed(events in prop::collection::vec(event(), 0..100)) {
         each_structure(&events, || Spd3);
-        each_structure(&events, || PtRacer::default());
+        each_structure(&events, PtRacer::default);
         each_structure(&events, || AllSets);
         each_structure(&events, || PublishedPtRacer);
         each_structure(&events, || Published);
@@ -281,7 +281,7 @@ fn the_beginning_of_a_run_tells_nothing_false() {
         each_structure(events, || examination(&everything()));
         // Without its beginning a run cannot have happened, mostly.
         let end = &events[random.below(events.len() + 1)..];
-        each_structure(end, || PtRacer::default());
+        each_structure(end, PtRacer::default);
         each_structure(end, || TaskAtomicity::new(Modes { blocks: true, steps: true, gaps: true }));
         each_structure(end, || examination(&everything()));
     }
