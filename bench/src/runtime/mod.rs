@@ -263,6 +263,6 @@ mod tests {
     fn there_are_kernels_and_programs() {
         assert!(kernels().expect("the folder is there").len() >= 8);
         assert_eq!(test_programs("adversarial").expect("the folder is there").len(), 6);
-        assert_eq!(test_programs("stress").expect("the folder is there").len(), 3);
+        assert_eq!(test_programs("stress").expect("the folder is there").len(), 5);
     }
 }

@@ -5,6 +5,7 @@ use super::{TaskDriver, Worker, WorkerOf, origins, step};
 use crate::layout;
 use crate::objects::ObjectsAt;
 use crate::record::Recorder;
+use crate::shadow::pages;
 use crate::thread::{Registry, Thread};
 use crate::watcher::Watcher;
 use crate::{blocks, own, telling, tls};
@@ -674,10 +675,13 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let (counts, steps) = (tasks.counts(), tasks.structure().nodes());
         let kept = tasks.structure().steps() as u64;
         drop(tasks);
+        let mut locations = 0;
+        pages::for_each(|page| locations += TaskWord::used_in_page(page));
         let sets = self.sets.lock();
         vec![
             figure("tasks", counts.spawned),
             figure("steps", steps),
+            figure("locations", locations),
             figure("most tasks at the same time", counts.most_live),
             figure("orders beside the tree", counts.edges),
             figure("steps remembered at the end", kept),

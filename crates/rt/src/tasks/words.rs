@@ -217,6 +217,12 @@ impl TaskWord {
         number == Self::BUSY
     }
 
+    /// How many words of a page of the shadow have something to remember.
+    pub(super) fn used_in_page(page: usize) -> u64 {
+        let words = (page..page + PAGE_BYTES).step_by(WORD_BYTES);
+        words.filter(|word| Self::at(*word).0.load(Ordering::Relaxed) != 0).count() as u64
+    }
+
     /// True if the word has a write behind.
     pub(super) fn is_behind(&self) -> bool {
         let number = self.0.load(Ordering::Relaxed);
