@@ -114,8 +114,14 @@ fn unpublish(mutex: usize, pc: usize) {
 /// After an atomic operation by which a reader has become the writer.
 #[cold]
 pub(crate) fn upgraded(mutex: usize, pc: usize) {
+    held().iter_mut().filter(|held| held.mutex == mutex).for_each(|held| held.shared = false);
     watch::lock_released(mutex, pc);
     watch::lock_acquired(mutex, LockMode::Exclusive, pc);
+    if orders(mutex) {
+        // Other readers have given it up before.
+        watch::happens_after(mutex, pc);
+        watch::happens_after(by_readers(mutex), pc);
+    }
 }
 
 /// True if a name has this at its end.
