@@ -6,7 +6,7 @@
 //!
 //! | state | where | who may touch it |
 //! |---|---|---|
-//! | which tasks there are, their place in the tree | [`Shared::tasks`] | who holds its lock; taken at task constructs |
+//! | which tasks there are, their place in the tree | [`TaskDriver`] | who holds its lock; taken at task constructs |
 //! | labels of steps | `keirin_core::sptree::labels` | everybody reads; who holds that lock makes new ones |
 //! | the running task: its step, locks, blocks | [`Worker`] | the thread that runs it |
 //! | memory | [`words`] | by exchange, or who has locked the word |
