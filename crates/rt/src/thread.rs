@@ -436,6 +436,20 @@ impl Registry {
         Some(look(&mut *REGISTRY.try_lock()?))
     }
 
+    /// A thread that has ended, for the first one that joins it.
+    pub(crate) fn take_ended(id: ThreadId) -> Option<Box<Thread>> {
+        let taken = Self::with(|registry| {
+            let entry = registry.entry(id)?;
+            if !entry.ended || entry.joined {
+                return None;
+            }
+            entry.joined = true;
+            Some(std::mem::replace(&mut entry.thread, std::ptr::null_mut()))
+        });
+        // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
+        taken.filter(|ended| !ended.is_null()).map(|ended| unsafe { Box::from_raw(ended) })
+    }
+
     /// The next number; the thread itself is put into its entry when it is made.
     pub(crate) fn add(&mut self, parent: Option<(ThreadId, PlaceNumber)>) -> ThreadId {
         let thread = std::ptr::null_mut();

@@ -297,17 +297,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
     }
 
     fn joined(&self, thread: &mut Thread, child: ThreadId, pc: usize) {
-        let taken = Registry::with(|registry| {
-            let entry = registry.entry(child)?;
-            if !entry.ended || entry.joined {
-                return None;
-            }
-            entry.joined = true;
-            Some(std::mem::replace(&mut entry.thread, std::ptr::null_mut()))
-        });
-        let Some(ended) = taken.filter(|ended| !ended.is_null()) else { return };
-        // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
-        let mut ended = unsafe { Box::from_raw(ended) };
+        let Some(mut ended) = Registry::take_ended(child) else { return };
         let _order = self.in_order();
         self.record(thread, Op::Join { child }, pc);
         let at = self.step(thread, Op::Join { child: ended.actor }, pc, 0);

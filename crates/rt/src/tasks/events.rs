@@ -477,17 +477,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn joined(&self, thread: &mut Thread, child: ThreadId, _: usize) {
-        let taken = Registry::with(|registry| {
-            let entry = registry.entry(child)?;
-            if !entry.ended || entry.joined {
-                return None;
-            }
-            entry.joined = true;
-            Some(std::mem::replace(&mut entry.thread, std::ptr::null_mut()))
-        });
-        let Some(ended) = taken.filter(|ended| !ended.is_null()) else { return };
-        // SAFETY: the thread has ended and nobody else joins it; it was made by `Box::into_raw`.
-        let mut ended = unsafe { Box::from_raw(ended) };
+        let Some(mut ended) = Registry::take_ended(child) else { return };
         self.drop_state(&mut ended);
         self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Thread(child)));
     }
