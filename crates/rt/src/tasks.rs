@@ -310,7 +310,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let offset = addr % layout::WORD_BYTES;
         let word = (addr - offset, (((1u32 << size) - 1) << offset) as u8);
         let within = offset + size <= layout::WORD_BYTES;
-        if worker.slot.is_none() || !self.is_plain(worker) {
+        if worker.slot.is_none() || worker.step.0 >= words::MOST_STEPS || !self.is_plain(worker) {
             return false;
         }
         let mut place = || thread.place(pc, size as u32);
@@ -355,6 +355,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         atomic: bool,
         locked: &mut words::LockedWord<'_, A>,
     ) -> bool {
+        if worker.step.0 >= words::MOST_STEPS {
+            // There is no room for such a number in a word.
+            REFUSED.fetch_add(1, Ordering::Relaxed);
+            return true;
+        }
         let needs_region = worker.data.block.is_some()
             || !worker.data.history.locks().is_empty()
             || !self.analysis.keeps_plain();
@@ -423,11 +428,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let at = step(thread, op, place);
         let (worker, findings) = self.acting(thread);
-        if worker.step.0 >= words::MOST_STEPS {
-            REFUSED.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        let plain = self.is_plain(worker);
+        let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
         let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {
             if plain && self.plain_access(worker, kind, (word, mask), &mut || place) != Done::No {

@@ -161,12 +161,18 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn limit(&self, tasks: &mut Slots, slot: Slot) {
         if tasks.known(slot).steps().len() > MOST_KNOWN {
             tasks.forget_known(slot, MOST_KNOWN / 2);
-            self.sets.lock().discipline.hazard();
-            telling::note(
-                "a task comes after more than 64 others by atomic variables, conditions or dependences; of that order the \
-                 oldest part was dropped, so that findings may be wrong: keirin run --examine decides",
-            );
+            self.order_dropped();
         }
+    }
+
+    /// What is found from now on need not be so.
+    #[cold]
+    fn order_dropped(&self) {
+        self.sets.lock().discipline.hazard();
+        telling::note(
+            "a task comes after more than 64 others by atomic variables, conditions or dependences; of that order the \
+             oldest part was dropped, so that findings may be wrong: keirin run --examine decides",
+        );
     }
 
     /// What the task did so far will be known to others.
@@ -177,6 +183,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let known = if worker.data.published < MOST_PUBLISHED {
             tasks.publish(slot)
         } else {
+            telling::note(
+                "a task lets others know by atomic variables what it did, thousands of times: what it does between two \
+                 of them is not told apart, so that races may be missed; keirin run --examine finds them",
+            );
             tasks.publish_within(slot)
         };
         self.refresh(worker, &tasks);
@@ -280,7 +290,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 let labels = &*self.labels;
                 let sync = objects.atomic();
                 sync.learn(labels, &published);
-                sync.limit(MOST_KNOWN);
+                if sync.steps().len() > MOST_KNOWN {
+                    sync.limit(MOST_KNOWN);
+                    self.order_dropped();
+                }
             }
             _ if published.is_empty() => {
                 if let Some(known) = objects.known_atomic() {
@@ -624,12 +637,15 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         }
     }
 
-    fn grouped(&self, _: &mut Thread, members: &[(usize, usize)]) {
+    fn grouped(&self, thread: &mut Thread, members: &[(usize, usize)]) {
         static GROUPS: AtomicU32 = AtomicU32::new(0);
         let group = GroupId(GROUPS.fetch_add(1, Ordering::Relaxed));
         for (addr, size) in members {
             self.analysis.group(group, Addr(*addr as u64), u32::try_from(*size).unwrap_or(u32::MAX));
         }
+        // What the hooks pass over may mean more now.
+        let (worker, _) = self.parts(thread);
+        self.tell_hooks(worker);
     }
 
     fn flush(&self) {}

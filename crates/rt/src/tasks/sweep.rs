@@ -43,13 +43,17 @@ impl Gate {
 
     #[cold]
     fn wait(&self, thread: &mut Thread) {
-        thread.set_waiting(true);
         let mut tries = 0;
         while self.closed.load(Ordering::Acquire) {
-            pause(tries);
-            tries = tries.wrapping_add(1);
+            thread.set_waiting(true);
+            while self.closed.load(Ordering::Acquire) {
+                pause(tries);
+                tries = tries.wrapping_add(1);
+            }
+            thread.set_waiting(false);
+            // The next one may have begun, and taken this thread for one that waits.
+            fence(Ordering::SeqCst);
         }
-        thread.set_waiting(false);
     }
 }
 
