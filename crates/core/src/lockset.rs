@@ -68,6 +68,12 @@ fn bit_of(mode: LockMode) -> Modes {
     }
 }
 
+/// True if two threads cannot hold a lock in such modes at the same time.
+#[inline]
+fn exclude(modes: Modes, others: Modes) -> bool {
+    modes != 0 && others != 0 && (modes | others) & EXCLUSIVE != 0
+}
+
 /// A node of a trie.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Node {
@@ -203,6 +209,9 @@ impl Locksets {
         if let Some(answer) = self.marks(a).is_subset(self.marks(b)) {
             return answer;
         }
+        if let Node::Leaf { lock, modes } = self.node(a) {
+            return modes & !self.modes(b, lock) == 0;
+        }
         let key = (a, b, Question::Subset);
         self.answers.get(&key).unwrap_or_else(|| {
             let answer = self.work_out_subset(a, b);
@@ -221,6 +230,12 @@ impl Locksets {
         if let Some(answer) = self.marks(a).excludes(self.marks(b)) {
             return answer;
         }
+        // A look at one lock of a set costs no more than a look at what was worked out before.
+        match (self.node(a), self.node(b)) {
+            (Node::Leaf { lock, modes }, _) => return exclude(modes, self.modes(b, lock)),
+            (_, Node::Leaf { lock, modes }) => return exclude(modes, self.modes(a, lock)),
+            _ => {}
+        }
         let key = if a < b { (a, b, Question::Excludes) } else { (b, a, Question::Excludes) };
         self.answers.get(&key).unwrap_or_else(|| {
             let answer = self.work_out_excludes(a, b);
@@ -234,6 +249,14 @@ impl Locksets {
         let mut locks = Vec::new();
         self.collect(set, &mut locks);
         locks
+    }
+
+    /// Takes over the sets of another table that came after those that are known here, with their numbers. From then on this one
+    /// may be asked about sets, and no set may be made in it: the same number would come to mean two sets.
+    pub fn catch_up(&mut self, other: &Self) {
+        let known = self.nodes.len();
+        self.nodes.extend_from_slice(&other.nodes[known..]);
+        self.marks.extend_from_slice(&other.marks[known..]);
     }
 
     /// How much is kept: the nodes of all distinct sets.
@@ -439,34 +462,26 @@ impl Locksets {
         }
     }
 
+    /// For sets of which the first is neither empty nor a single lock.
     fn work_out_subset(&mut self, a: LocksetId, b: LocksetId) -> bool {
-        match (self.node(a), self.node(b)) {
-            (Node::Leaf { lock, modes }, _) => modes & !self.modes(b, lock) == 0,
-            _ => match self.pair_up(a, b) {
-                Pairing::Apart | Pairing::InsideFirst(_) => false,
-                Pairing::InsideSecond(part) => self.is_subset(a, part),
-                Pairing::Halves { left, right, .. } => {
-                    self.is_subset(left.0, left.1) && self.is_subset(right.0, right.1)
-                }
-            },
+        match self.pair_up(a, b) {
+            Pairing::Apart | Pairing::InsideFirst(_) => false,
+            Pairing::InsideSecond(part) => self.is_subset(a, part),
+            Pairing::Halves { left, right, .. } => {
+                self.is_subset(left.0, left.1) && self.is_subset(right.0, right.1)
+            }
         }
     }
 
+    /// For sets that are neither empty nor a single lock.
     fn work_out_excludes(&mut self, a: LocksetId, b: LocksetId) -> bool {
-        match (self.node(a), self.node(b)) {
-            (Node::Leaf { lock, modes }, _) => {
-                let others = self.modes(b, lock);
-                others != 0 && (modes | others) & EXCLUSIVE != 0
+        match self.pair_up(a, b) {
+            Pairing::Apart => false,
+            Pairing::InsideFirst(part) => self.excludes(part, b),
+            Pairing::InsideSecond(part) => self.excludes(a, part),
+            Pairing::Halves { left, right, .. } => {
+                self.excludes(left.0, left.1) || self.excludes(right.0, right.1)
             }
-            (_, Node::Leaf { .. }) => self.work_out_excludes(b, a),
-            _ => match self.pair_up(a, b) {
-                Pairing::Apart => false,
-                Pairing::InsideFirst(part) => self.excludes(part, b),
-                Pairing::InsideSecond(part) => self.excludes(a, part),
-                Pairing::Halves { left, right, .. } => {
-                    self.excludes(left.0, left.1) || self.excludes(right.0, right.1)
-                }
-            },
         }
     }
 }

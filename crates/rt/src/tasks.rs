@@ -10,7 +10,7 @@
 //! | labels of steps | `keirin_core::sptree::labels` | everybody reads; who holds that lock makes new ones |
 //! | the running task: its step, locks, blocks | [`Worker`] | the thread that runs it |
 //! | memory | [`words`] | by exchange, or who has locked the word |
-//! | sets of locks and families | [`Sets`] | who holds its lock; taken by accesses that are not plain |
+//! | sets of locks and families | [`sets`] | who holds its lock; each thread has a copy for questions |
 //!
 //! Order in which locks are taken: a word, the tasks, the sets.
 //!
@@ -20,9 +20,11 @@ mod choose;
 mod discipline;
 mod events;
 mod origins;
+mod pending;
 mod plain;
 mod regions;
 mod runs;
+mod sets;
 mod sites;
 mod sweep;
 #[cfg(test)]
@@ -30,6 +32,7 @@ mod tests;
 mod words;
 
 pub(crate) use choose::{choose, short_access};
+pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
 pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD};
 pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
 
@@ -40,21 +43,21 @@ use crate::driver::REFUSED;
 use crate::shadow::words as words_of;
 use crate::spin::Spin;
 use crate::thread::Thread;
-use crate::{layout, telling, tls};
-use discipline::Discipline;
+use crate::{telling, tls};
 use keirin_core::analysis::Part;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Descent, Flagged, Order, Present, Questions};
 use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
-use keirin_core::family::{Families, History};
+use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
-use keirin_core::lockset::Locksets;
 use keirin_core::sptree::labels::{LabelTable, Labels};
 use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
+use pending::Pending;
 use plain::{Answers, Done, Recent};
 use regions::Regions;
+use sets::{OwnSets, Sets, SharedSets};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use words::{TaskWord, number_of};
@@ -95,14 +98,17 @@ struct Worker {
     slot: Option<Slot>,
     actor: Actor,
     step: StepId,
+    /// What it does now goes into words without records.
+    plain: bool,
     known: Known,
     data: TaskData,
     answers: Answers,
     recent: Recent,
+    pending: Pending,
     questions: Questions,
     flagged: Flagged,
-    /// Stand in for the sets of locks where none can be needed.
-    no_sets: Option<Box<(Locksets, Families)>>,
+    /// Made when they are needed.
+    sets: Option<Box<OwnSets>>,
     /// After so many sweeps the answers are void.
     sweeps: u32,
 }
@@ -114,20 +120,12 @@ struct WorkerOf(*mut Worker);
 // SAFETY: the pointer is followed only by the thread itself, or while that does nothing in the runtime.
 unsafe impl Send for WorkerOf {}
 
-/// Sets of locks, and how they were come by.
-#[derive(Default)]
-struct Sets {
-    locksets: Locksets,
-    families: Families,
-    discipline: Discipline,
-}
-
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
     analysis: A,
     tasks: Spin<Tasks<Labels, TaskData>>,
     labels: Arc<LabelTable>,
-    sets: Spin<Sets>,
+    sets: SharedSets,
     /// What all threads keep.
     workers: Spin<Vec<WorkerOf>>,
     regions: Regions,
@@ -165,7 +163,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             analysis,
             tasks: Spin::new(tasks),
             labels,
-            sets: Spin::new(Sets::default()),
+            sets: SharedSets::default(),
             workers: Spin::default(),
             regions: Regions::default(),
             era: AtomicU32::new(0),
@@ -181,6 +179,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// forgotten nobody else may.
     #[inline(always)]
     fn parts<'a>(&self, thread: &'a mut Thread) -> (&'a mut Worker, &'a mut Findings) {
+        self.tell_pending(thread);
+        self.at_gate(thread)
+    }
+
+    /// The same without telling what is pending.
+    #[inline(always)]
+    fn at_gate<'a>(&self, thread: &'a mut Thread) -> (&'a mut Worker, &'a mut Findings) {
         self.sweep.pass(thread);
         let (worker, findings) = Self::parts_at_once(thread);
         if worker.sweeps != self.sweep.count() {
@@ -246,8 +251,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn tell_hooks(&self, worker: &mut Worker) {
         worker.recent.next_turn();
         worker.recent.tell_hooks();
-        let plain = worker.slot.is_some() && self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
-        tls::set_task(if plain { number_of(worker.step) } else { 0 });
+        let told = worker.slot.is_some() && worker.step.0 < words::MOST_STEPS;
+        worker.plain = told && self.is_plain(worker);
+        tls::set_pending(if worker.plain { worker.pending.address() } else { Pending::none() });
+        // What the step has done without locks it need not tell again under some, if that is all about races.
+        let known = worker.plain || (told && A::ONLY_RACES && self.analysis.keeps_plain());
+        tls::set_task(if known { number_of(worker.step) } else { 0 });
     }
 
     /// True if what the task does now is remembered alike by all analyses.
@@ -291,59 +300,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         alone.is_some() && (step == alone || self.labels.relation(step, alone) == Relation::Before)
     }
 
-    /// An access of at most sixteen bytes, if it is one of the commonest. False: it must be looked at in full.
-    #[inline(always)]
-    pub(crate) fn short_access(
-        &self,
-        thread: &mut Thread,
-        kind: AccessKind,
-        addr: usize,
-        size: usize,
-        pc: usize,
-    ) -> bool {
-        if thread.ignoring > 0 || crate::own::may_be(addr) {
-            return false;
-        }
-        thread.note_stack(addr);
-        // SAFETY: what is kept of the task is not part of the thread, and nobody else has it.
-        let worker = unsafe { &mut *std::ptr::from_mut(self.parts(thread).0) };
-        let offset = addr % layout::WORD_BYTES;
-        let word = (addr - offset, (((1u32 << size) - 1) << offset) as u8);
-        let within = offset + size <= layout::WORD_BYTES;
-        if worker.slot.is_none() || worker.step.0 >= words::MOST_STEPS || !self.is_plain(worker) {
-            return false;
-        }
-        let mut place = || thread.place(pc, size as u32);
-        let done = if size == 8 && within {
-            self.whole_access(worker, kind, addr, &mut place)
-        } else if size == 16 && offset == 0 {
-            let first = self.whole_access(worker, kind, addr, &mut place);
-            match self.whole_access(worker, kind, addr + layout::WORD_BYTES, &mut place) {
-                Done::Known => first,
-                second if first == Done::Known => second,
-                _ if first == Done::No => Done::No,
-                second => second,
-            }
-        } else if within {
-            self.plain_access(worker, kind, word, &mut place)
-        } else {
-            let mut done = Done::Known;
-            for word in words_of(addr, size) {
-                match self.plain_access(worker, kind, word, &mut place) {
-                    Done::Known => {}
-                    Done::Unknown => done = Done::Unknown,
-                    Done::No => return false,
-                }
-            }
-            done
-        };
-        if done == Done::Unknown {
-            worker.recent.add(kind, addr, size);
-        }
-        thread.accesses += u64::from(done != Done::No);
-        done != Done::No
-    }
-
     /// An access that is not plain, or does not fit, of a part of a word. `atomic`: it is an atomic operation. True if another one
     /// of the kind would tell and change nothing.
     fn access_in_full(
@@ -368,17 +324,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         worker.questions.keep_all = self.keep_all.load(Ordering::Relaxed);
         let origins = Origins(&self.labels);
-        // Without locks all questions about sets have answers that need no table.
-        let mut sets = (atomic || !worker.data.history.locks().is_empty()).then(|| self.sets.lock());
+        let holds_some = !worker.data.history.locks().is_empty();
+        let mut sets = (atomic || (holds_some && !A::ONLY_RACES)).then(|| self.sets.lock());
         let (locksets, families) = match &mut sets {
             Some(sets) => {
                 let Sets { locksets, families, .. } = &mut **sets;
                 (locksets, families)
             }
-            None => {
-                let (locksets, families) = &mut **worker.no_sets.get_or_insert_default();
-                (locksets, families)
-            }
+            None => worker.sets.get_or_insert_default().up_to_date(&self.sets),
         };
         let data = &worker.data;
         let mut now = Present {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 /// Calls that can be open at once; deeper ones are not told apart.
 const MOST_FRAMES: usize = 1 << 20;
 /// Entries of the tables of recent places and sites.
-const RECENT_PLACES: usize = 1 << 8;
+const RECENT_PLACES: usize = 1 << 10;
 /// Operations that came while the thread was busy in the runtime, in all threads: a signal handler did them.
 pub(crate) static MISSED: AtomicU64 = AtomicU64::new(0);
 
@@ -184,6 +184,7 @@ impl Thread {
             };
             self.depth += 1;
         }
+        self.tell_calls();
         left
     }
 
@@ -191,6 +192,13 @@ impl Thread {
     /// how many atomic regions end with it.
     #[inline]
     pub(crate) fn leave_function(&mut self, stack_pointer: usize, pc: usize) -> u32 {
+        let left = self.drop_function(stack_pointer, pc);
+        self.tell_calls();
+        left
+    }
+
+    #[inline(always)]
+    fn drop_function(&mut self, stack_pointer: usize, pc: usize) -> u32 {
         let depth = self.depth;
         let left = self.drop_below(stack_pointer);
         // A compiler may jump to the hook as the last thing, from where the function was entered: then the pointer is the
@@ -230,19 +238,29 @@ impl Thread {
         self.frame(index).region
     }
 
+    /// A number for the open calls.
     #[inline]
-    fn stack_hash(&self) -> u64 {
+    pub(crate) fn stack_hash(&self) -> u64 {
         if self.depth <= self.base { 0 } else { self.frame(self.depth - 1).hash }
+    }
+
+    /// Tells the hooks of the calling thread, which is this one, which calls are open. While its accesses are ignored, these are
+    /// none in which one could be expected.
+    #[inline(always)]
+    pub(crate) fn tell_calls(&self) {
+        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.stack_hash() });
     }
 
     /// A task begins, or goes on: the calls that are open now are not its own.
     pub(crate) fn enter_task(&mut self) {
         self.bases.push(std::mem::replace(&mut self.base, self.depth));
+        self.tell_calls();
     }
 
     /// The task is left that was entered last.
     pub(crate) fn leave_task(&mut self) {
         self.base = self.bases.pop().unwrap_or(0);
+        self.tell_calls();
     }
 
     /// The number of open calls.

@@ -43,6 +43,11 @@ const OPENMP: usize = 80;
 /// Offset of the pointer to what is kept for a thread that has to do with oneTBB.
 const TBB: usize = 88;
 
+/// Offset of a number for the calls that are open in this thread.
+pub(crate) const CALLS: usize = 96;
+/// Offset of the pointer to the accesses of a task that are not told yet.
+pub(crate) const PENDING: usize = 104;
+
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
     let value: usize;
@@ -120,11 +125,23 @@ pub(crate) fn set_note(offset: usize) {
     set::<NOTE>(offset);
 }
 
-/// Tells the hooks which step the calling thread is at, if its accesses need nothing else to be told apart; 0: tell
+/// Tells the hooks which step the calling thread is at, if what that has done without locks need not be told again; 0: tell
 /// everything.
 #[inline]
 pub(crate) fn set_task(step: u64) {
     set::<TASK>(step as usize);
+}
+
+/// Tells the hooks where accesses are collected that are told later.
+#[inline]
+pub(crate) fn set_pending(runs: usize) {
+    set::<PENDING>(runs);
+}
+
+/// Tells the hooks which calls are open in the calling thread.
+#[inline(always)]
+pub(crate) fn set_calls(hash: u64) {
+    set::<CALLS>(hash as usize);
 }
 
 /// Tells the hooks what the calling thread has accessed lately.

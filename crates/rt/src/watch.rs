@@ -439,6 +439,7 @@ pub fn region_end(pc: usize) {
 pub fn ignore_begin() {
     with(|watcher, thread| {
         thread.ignoring += 1;
+        thread.tell_calls();
         if let Some(recorder) = watcher.recorder() {
             recorder.event(thread, Op::IgnoreBegin, 0, false);
         }
@@ -450,6 +451,7 @@ pub fn ignore_end() {
     with(|watcher, thread| {
         if thread.ignoring > 0 {
             thread.ignoring -= 1;
+            thread.tell_calls();
             if let Some(recorder) = watcher.recorder() {
                 recorder.event(thread, Op::IgnoreEnd, 0, false);
             }

@@ -26,7 +26,7 @@
 use crate::layout::{ADDRESS_MASK, SHADOW, SHADOW_SHIFT};
 use crate::shadow::NOTED_WRITES;
 use crate::tasks;
-use crate::tls::{NOTE, READ, READ_AMONG_OTHERS, RECENT, RECENT_TURN, TASK, WROTE};
+use crate::tls::{CALLS, NOTE, PENDING, READ, READ_AMONG_OTHERS, RECENT, RECENT_TURN, TASK, WROTE};
 use crate::watch;
 use std::arch::naked_asm;
 
@@ -81,6 +81,12 @@ macro_rules! hook {
                 recent_spread = const tasks::RECENT_SPREAD,
                 recent_shift = const tasks::RECENT_ADDRESS_SHIFT,
                 task = const TASK,
+                calls = const CALLS,
+                pending = const PENDING,
+                run_key = const tasks::RUN_KEY,
+                run_next = const tasks::RUN_NEXT,
+                run_from = const tasks::RUN_FROM,
+                run_distance = const tasks::RUN_DISTANCE,
                 words = const ADDRESS_MASK & !7,
                 runs = sym tasks::RUNS,
                 first = const tasks::FIRST_SHIFT,
@@ -130,17 +136,36 @@ macro_rules! return_if_covered {
             "\n",
             "shl esi, cl\n",
             "test esi, edx\n",
-            "jnz 9f\n",
+            "jnz 5f\n",
             "ret\n",
         )
     };
 }
 
-/// The end of the check in a program with tasks: returns if the thread has done this lately. `$kind` is its size as a power of two,
+/// The end of the check in a program with tasks: returns if the access is where it was expected, or if the thread has done this
+/// lately. `$kind` is its size as a power of two,
 /// and 8 for a write.
-macro_rules! return_if_recent {
+macro_rules! return_if_expected {
     ($kind:literal) => {
         concat!(
+            "5:\n",
+            "mov rsi, qword ptr [rsp]\n",
+            "mov rdx, qword ptr fs:[rax + {calls}]\n",
+            "movzx ecx, sil\n",
+            "shl ecx, 6\n",
+            "add rcx, qword ptr fs:[rax + {pending}]\n",
+            "xor rdx, rsi\n",
+            "cmp rdx, qword ptr [rcx + {run_key}]\n",
+            "jne 9f\n",
+            "cmp rdi, qword ptr [rcx + {run_next}]\n",
+            "jne 9f\n",
+            "mov rdx, qword ptr [rcx + {run_from}]\n",
+            "xor rdx, rdi\n",
+            "shr rdx, 12\n",
+            "jnz 9f\n",
+            "add rdi, qword ptr [rcx + {run_distance}]\n",
+            "mov qword ptr [rcx + {run_next}], rdi\n",
+            "ret\n",
             "9:\n",
             "mov r8, qword ptr fs:[rax + {recent}]\n",
             "test r8, r8\n",
@@ -176,13 +201,13 @@ macro_rules! task_write {
             "mov rdx, r10\n",
             "shr rdx, {first}\n",
             "cmp rdx, r9\n",
-            "jne 9f\n",
+            "jne 5f\n",
             "test r10b, 3\n",
-            "jnz 9f\n",
+            "jnz 5f\n",
             "mov rdx, r10\n",
             "shr rdx, {first_bytes}\n",
             return_if_covered!($mask),
-            return_if_recent!($kind),
+            return_if_expected!($kind),
         )
     };
 }
@@ -194,7 +219,7 @@ macro_rules! task_write_16 {
             task_prepare!(),
             "/* without {second_bytes}, {readers}, {runs}, {second} */\n",
             "test dil, 7\n",
-            "jnz 9f\n",
+            "jnz 5f\n",
             "mov r11, qword ptr [r8 + rcx + 8]\n",
             "shl r9, {first}\n",
             "or r9, 63 << {first_bytes}\n",
@@ -203,9 +228,9 @@ macro_rules! task_write_16 {
             "or r10, r11\n",
             "movabs rdx, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
             "test r10, rdx\n",
-            "jnz 9f\n",
+            "jnz 5f\n",
             "ret\n",
-            return_if_recent!("12"),
+            return_if_expected!("12"),
         )
     };
 }
@@ -254,16 +279,16 @@ macro_rules! task_read_16 {
             task_prepare!(),
             "/* without {runs} */\n",
             "test dil, 7\n",
-            "jnz 9f\n",
+            "jnz 5f\n",
             find_whole_read!("7f"),
-            "jmp 9f\n",
+            "jmp 5f\n",
             "7:\n",
             "mov r10, qword ptr [r8 + rcx + 8]\n",
             find_whole_read!("8f"),
-            "jmp 9f\n",
+            "jmp 5f\n",
             "8:\n",
             "ret\n",
-            return_if_recent!("4"),
+            return_if_expected!("4"),
         )
     };
 }
@@ -284,7 +309,7 @@ macro_rules! task_read {
             "cmp r11, r9\n",
             "je 8f\n",
             "cmp rdx, r9\n",
-            "jne 9f\n",
+            "jne 5f\n",
             "mov rdx, r10\n",
             "shr rdx, {first_bytes}\n",
             return_if_covered!($mask),
@@ -292,16 +317,16 @@ macro_rules! task_read {
             "mov esi, r10d\n",
             "and esi, 3\n",
             "cmp esi, {readers}\n",
-            "jne 9f\n",
+            "jne 5f\n",
             "cmp rdx, r9\n",
             "je 8f\n",
             "cmp r11, r9\n",
-            "jne 9f\n",
+            "jne 5f\n",
             "8:\n",
             "mov rdx, r10\n",
             "shr rdx, {second_bytes}\n",
             return_if_covered!($mask),
-            return_if_recent!($kind),
+            return_if_expected!($kind),
         )
     };
 }
@@ -621,8 +646,15 @@ macro_rules! check_read_16 {
 
 #[cfg(test)]
 thread_local! {
-    /// How often the calling thread took the slow way.
+    /// How often the calling thread took the slow way, and from where the last time.
     pub(crate) static SLOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    pub(crate) static SLOW_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+fn note_slow(pc: usize) {
+    SLOW.set(SLOW.get() + 1);
+    SLOW_AT.set(pc);
 }
 
 macro_rules! slow {
@@ -630,19 +662,19 @@ macro_rules! slow {
         $(
             extern "C" fn $read(addr: usize, pc: usize) {
                 #[cfg(test)]
-                SLOW.set(SLOW.get() + 1);
+                note_slow(pc);
                 watch::short_read(addr, $size, pc);
             }
 
             extern "C" fn $write(addr: usize, pc: usize) {
                 #[cfg(test)]
-                SLOW.set(SLOW.get() + 1);
+                note_slow(pc);
                 watch::short_write(addr, $size, pc);
             }
 
             extern "C" fn $both(addr: usize, pc: usize) {
                 #[cfg(test)]
-                SLOW.set(SLOW.get() + 1);
+                note_slow(pc);
                 watch::short_read_write(addr, $size, pc);
             }
         )+

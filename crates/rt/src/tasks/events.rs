@@ -13,7 +13,7 @@ use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Flagged, Questions};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
 use keirin_core::replay::Fault;
 use keirin_core::sptree::{StepId, Structure};
@@ -32,13 +32,15 @@ impl Worker {
             slot: None,
             actor: Actor::Thread(ThreadId::NONE),
             step: StepId::NONE,
+            plain: false,
             known: Known::default(),
             data: super::TaskData::default(),
             answers: super::Answers::new(),
             recent: super::Recent::new(),
+            pending: super::Pending::new(),
             questions: Questions::default(),
             flagged: Flagged::default(),
-            no_sets: None,
+            sets: None,
             sweeps: 0,
         }
     }
@@ -227,24 +229,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    fn change_locks(
-        &self,
-        worker: &mut Worker,
-        lock: keirin_core::event::LockId,
-        mode: LockMode,
-        acquire: bool,
-    ) {
-        let mut sets = self.sets.lock();
-        let super::Sets { locksets, discipline, .. } = &mut *sets;
-        let before = worker.data.history.locks();
-        let locks = if acquire {
-            discipline.acquired(before, lock, locksets);
-            locksets.add(before, lock, mode)
-        } else {
-            locksets.remove(before, lock, mode)
-        };
-        worker.data.history.change(locksets, locks);
-        drop(sets);
+    fn change_locks(&self, worker: &mut Worker, lock: LockId, mode: LockMode, acquire: bool) {
+        let sets = worker.sets.get_or_insert_default();
+        sets.change(&self.sets, &mut worker.data.history, (lock, mode), acquire);
         self.tell_hooks(worker);
     }
 
@@ -497,6 +484,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
         // Some allocators do not tell when memory is given back.
+        self.tell_pending(thread);
         self.forget(addr, size);
         blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
     }
@@ -652,6 +640,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn finish(&self, thread: Option<&mut Thread>) {
         if let Some(thread) = thread {
+            self.tell_pending(thread);
             self.analysis.end_of_run(&mut thread.findings);
             self.after(thread);
         }

@@ -11,6 +11,7 @@
 use super::words::{Form, TaskWord, number_of, whole, with_read, written_only};
 use super::{TaskDriver, Worker, sites};
 use crate::arena;
+use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::tls;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
@@ -179,41 +180,76 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         number == number_of(worker.step) || self.relation(worker, past(number)) == Relation::Before
     }
 
-    /// A plain access of a whole word: the commonest cases at once, the others as [`TaskDriver::plain_access`].
+    /// What becomes of a word that is accessed as a whole, if that is one of the commonest cases.
     #[inline(always)]
-    pub(super) fn whole_access(
+    fn after_whole(&self, worker: &mut Worker, kind: AccessKind, old: u64) -> Option<u64> {
+        let (write, read) = whole(old)?;
+        let me = number_of(worker.step);
+        if write == me || (read == me && kind == AccessKind::Read) {
+            return Some(old);
+        }
+        let ordered =
+            (write == 0 || self.is_before(worker, write)) && (read == 0 || self.is_before(worker, read));
+        ordered.then(|| match kind {
+            AccessKind::Read => with_read(old, me),
+            AccessKind::Write => written_only(me),
+        })
+    }
+
+    /// Plain accesses of whole words, from one address to another one, from one place: as long as they are of the commonest cases.
+    /// Gives where it has stopped.
+    #[inline(always)]
+    pub(super) fn whole_accesses(
         &self,
         worker: &mut Worker,
         kind: AccessKind,
-        addr: usize,
-        mut place: impl FnMut() -> PlaceNumber,
-    ) -> Done {
-        let word = TaskWord::of(addr);
-        let old = word.load();
-        let Some((write, read)) = whole(old) else {
-            return self.plain_access(worker, kind, (addr, 0xff), &mut place);
-        };
-        let ordered =
-            (write == 0 || self.is_before(worker, write)) && (read == 0 || self.is_before(worker, read));
-        if !ordered || (old == 0 && !word.admit()) {
-            return self.plain_access(worker, kind, (addr, 0xff), &mut place);
-        }
-        let me = number_of(worker.step);
-        let (new, second) = match kind {
-            AccessKind::Read => (with_read(old, me), true),
-            AccessKind::Write => (written_only(me), false),
-        };
-        let here = place();
-        if sites::is_whole(addr, second, here) {
-            if word.exchange(old, new) {
-                return Done::Known;
+        (from, to): (usize, usize),
+        place: PlaceNumber,
+    ) -> usize {
+        let second = kind == AccessKind::Read;
+        // Words that lie side by side are mostly alike.
+        let mut last = None;
+        let mut addr = from;
+        while addr < to {
+            let word = TaskWord::of(addr);
+            let old = word.load();
+            let new = match last {
+                Some((known, new)) if known == old => new,
+                _ => match self.after_whole(worker, kind, old) {
+                    Some(new) => new,
+                    None => return addr,
+                },
+            };
+            last = Some((old, new));
+            let mut end = addr + WORD_BYTES;
+            let line_end = to.min((addr | 63) + 1);
+            while end < line_end && TaskWord::of(end).load() == old {
+                end += WORD_BYTES;
             }
-        } else if word.exchange(old, TaskWord::BUSY) {
-            sites::put(addr, 0xff, second, here, || word.used_in_line());
-            word.set(new);
-            return Done::Known;
+            if new != old {
+                if old == 0 && !word.admit() {
+                    return addr;
+                }
+                let mut words = (addr..end).step_by(WORD_BYTES);
+                if sites::is_whole(addr, end, second, place) {
+                    if let Some(changed) = words.find(|addr| !TaskWord::of(*addr).exchange(old, new)) {
+                        return changed;
+                    }
+                } else {
+                    let changed = words.find(|addr| !TaskWord::of(*addr).exchange(old, TaskWord::BUSY));
+                    let taken = changed.unwrap_or(end);
+                    if taken > addr {
+                        sites::put_whole(addr, taken, second, place, || word.used_in_line());
+                    }
+                    (addr..taken).step_by(WORD_BYTES).for_each(|addr| TaskWord::of(addr).set(new));
+                    if taken < end {
+                        return taken;
+                    }
+                }
+            }
+            addr = end;
         }
-        self.plain_access(worker, kind, (addr, 0xff), &mut place)
+        to
     }
 
     /// A plain access of a part of a word.

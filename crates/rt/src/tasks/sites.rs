@@ -60,19 +60,31 @@ pub(super) fn get(addr: usize, second: bool) -> PlaceNumber {
     (if newer { number >> PLACE_BITS & PLACE } else { number & PLACE }) as PlaceNumber
 }
 
-/// True if both halves of a word have a place.
+/// The halves of whole words from one address to another one, in the same line or at its end.
 #[inline(always)]
-pub(super) fn is_whole(addr: usize, second: bool, place: PlaceNumber) -> bool {
-    let (entry, half) = line(addr, second);
-    let number = entry.load(Ordering::Acquire);
+fn halves_of(from: usize, to: usize) -> u64 {
+    let count = (to - from) / HALF_BYTES;
+    ((1 << count) - 1) << (from / HALF_BYTES % 16)
+}
+
+/// True if both halves of all words from one address to another one, in the same line or at its end, have a place.
+#[inline(always)]
+pub(super) fn is_whole(from: usize, to: usize, second: bool, place: PlaceNumber) -> bool {
+    let bits = halves_of(from, to);
+    let number = line(from, second).0.load(Ordering::Acquire);
     if number & TABLE != 0 {
-        let table = table(number);
-        let is = |index: u32| table[index as usize].load(Ordering::Relaxed) == place;
-        return is(half) && is(half + 1);
+        let mut known = table(number).iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
+        return known.all(|(_, known)| known.load(Ordering::Relaxed) == place);
     }
-    let newer = number >> NEWER_SHIFT >> half & 3;
-    let known = if newer == 3 { number >> PLACE_BITS & PLACE } else { number & PLACE };
-    (newer == 0 || newer == 3) && known == u64::from(place)
+    let newer = number >> NEWER_SHIFT & bits;
+    let known = if newer == 0 { number & PLACE } else { number >> PLACE_BITS & PLACE };
+    (newer == 0 || newer == bits) && known == u64::from(place)
+}
+
+/// Sets it for all of them. `used` as below.
+#[inline]
+pub(super) fn put_whole(from: usize, to: usize, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
+    put_halves(line(from, second).0, halves_of(from, to), place, used);
 }
 
 /// Sets it for the halves of a word in which some bytes are. `used` tells which words of the line have something to remember.
@@ -80,10 +92,14 @@ pub(super) fn is_whole(addr: usize, second: bool, place: PlaceNumber) -> bool {
 pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
     let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
     let bits = (u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1) << half;
-    let place = u64::from(place) & PLACE;
-    if bits == 0 {
-        return;
+    if bits != 0 {
+        put_halves(entry, bits, place, used);
     }
+}
+
+/// Sets it for some halves of a line.
+fn put_halves(entry: &AtomicU64, bits: u64, place: PlaceNumber, used: impl Fn() -> u8) {
+    let place = u64::from(place) & PLACE;
     let mut number = entry.load(Ordering::Acquire);
     loop {
         if number & TABLE != 0 {

@@ -2,7 +2,7 @@
 //! go through the hooks, so that what those pass over is tested as well.
 
 use super::TaskDriver;
-use crate::abi::access::{self, SLOW};
+use crate::abi::access::{self, SLOW, SLOW_AT};
 use crate::thread::{Registry, Thread};
 use crate::watcher::Watcher;
 use crate::{start, tls};
@@ -123,8 +123,8 @@ fn flagged(list: &Flagged, memory: usize, piece: usize) -> BTreeSet<(usize, Rule
     list.ranges().iter().flat_map(bytes).collect()
 }
 
-/// Calls the hook of an access. True if that was all.
-fn passed_over(kind: AccessKind, addr: usize, size: usize) -> bool {
+/// Calls the hook of an access. Gives the instruction if that was not all.
+fn call_hook(kind: AccessKind, addr: usize, size: usize) -> Option<usize> {
     let before = SLOW.get();
     match (kind, size) {
         (AccessKind::Read, 1) => access::__tsan_read1(addr),
@@ -138,7 +138,7 @@ fn passed_over(kind: AccessKind, addr: usize, size: usize) -> bool {
         (AccessKind::Write, 8) => access::__tsan_write8(addr),
         (AccessKind::Write, _) => access::__tsan_write16(addr),
     }
-    SLOW.get() == before
+    (SLOW.get() != before).then(|| SLOW_AT.get())
 }
 
 fn act<A: KeepsPlain + Sync>(
@@ -152,8 +152,10 @@ fn act<A: KeepsPlain + Sync>(
     match op {
         Op::Access { kind, size, addr } => {
             let (addr, size) = (addr.0 as usize, size as usize);
-            if !passed_over(kind, addr, size) && !driver.short_access(thread, kind, addr, size, place) {
-                driver.access(thread, kind, addr, size, place);
+            if let Some(pc) = call_hook(kind, addr, size)
+                && !driver.short_access(thread, kind, addr, size, pc)
+            {
+                driver.access(thread, kind, addr, size, pc);
             }
         }
         Op::Acquire { lock: id, mode } => driver.lock_acquired(thread, lock(id), mode, place),
@@ -181,6 +183,7 @@ impl Drop for Memory {
         });
         tls::set_task(0);
         tls::set_recent(0, 0);
+        tls::set_pending(0);
         tls::set_thread(std::ptr::null_mut());
     }
 }

@@ -43,6 +43,8 @@ pub struct Cell {
 impl super::plain::KeepsPlain for AllSets {}
 
 impl TaskAnalysis for AllSets {
+    const ONLY_RACES: bool = true;
+
     type Cell = Cell;
 
     fn access<S: Relations>(

@@ -66,6 +66,12 @@ impl<E: ByStep> Kept<E> {
         self.english.step() == step && self.hebrew.step() == step && self.others.is_none()
     }
 
+    /// True if an access by this step is one of the two.
+    #[inline]
+    pub fn has(&self, step: StepId) -> bool {
+        self.english.step() == step || self.hebrew.step() == step
+    }
+
     /// A kept access by a step that is parallel to the current one.
     #[inline]
     pub fn parallel<S: Relations>(&self, order: &mut Order<'_, S>) -> Option<E> {

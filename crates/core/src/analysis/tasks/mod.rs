@@ -40,6 +40,10 @@ pub trait TaskAnalysis {
     /// True if [`TaskAnalysis::operation`] is to be called.
     const RECORDS: bool = false;
 
+    /// True if only races are told. Then an access that is no atomic operation makes no new set of locks; and it adds nothing to one
+    /// of the same step and the same kind under a part of its locks.
+    const ONLY_RACES: bool = false;
+
     /// What is kept for each stretch of memory whose bytes were always accessed together.
     type Cell: Clone + Default;
 

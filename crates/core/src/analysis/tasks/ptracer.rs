@@ -12,6 +12,7 @@
 //! - The two are kept by English and Hebrew order ([`super::kept`]).
 //! - Reader and writer modes: two sets exclude each other if some lock is in both and in one of them exclusively.
 //! - All atomic operations exclude each other, as if they held a lock of their own.
+//! - An access is left out if the step has done the same under a part of its locks.
 //! - Sets that a newer access makes superfluous are dropped when a further one is added: a write under a subset of the
 //!   locks, ordered after all that is kept.
 //!
@@ -54,9 +55,28 @@ struct Class {
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     first: Class,
-    #[allow(clippy::box_collection)] // eight bytes instead of 24, for what is seldom there
-    others: Option<Box<Vec<Class>>>,
+    others: Option<Box<Others>>,
 }
+
+/// The accesses under further sets of locks.
+#[derive(Clone, Debug, Default)]
+struct Others {
+    /// In the order of the numbers of their sets. What is read under each of many locks has as many of them.
+    classes: Vec<Class>,
+    /// Some class has a write. Otherwise who reads need not look at any but its own.
+    written: bool,
+}
+
+impl Others {
+    /// The class of a set of locks, or where it would be.
+    #[inline]
+    fn find(&self, locks: LocksetId) -> Result<usize, usize> {
+        self.classes.binary_search_by_key(&locks, |class| class.locks)
+    }
+}
+
+/// In so many classes something is looked for that only saves work.
+const FEW: usize = 4;
 
 /// In place of a set of locks: a race was told, and nothing more is looked at.
 const TOLD: LocksetId = LocksetId::ABSENT;
@@ -91,6 +111,8 @@ impl Class {
 }
 
 impl TaskAnalysis for PtRacer {
+    const ONLY_RACES: bool = true;
+
     type Cell = Cell;
 
     #[inline]
@@ -108,11 +130,12 @@ impl TaskAnalysis for PtRacer {
             // Nothing that is remembered can be parallel to anything that follows.
             cell.first = Class { era: now.era, ..Class::default() };
             if let Some(others) = &mut cell.others {
-                others.clear();
+                others.classes.clear();
+                others.written = false;
             }
         }
         let locks = now.race_locks();
-        if cell.first.locks == locks && cell.first.kept(part.kind).is_only(now.order.step) {
+        if is_superfluous(now, cell, part.kind, locks) {
             return true;
         }
         if !now.locksets.excludes(cell.first.locks, locks) {
@@ -123,8 +146,10 @@ impl TaskAnalysis for PtRacer {
                 now.race(part, past, kind, findings);
             }
         }
-        if let Some(others) = &cell.others {
-            for class in others.iter() {
+        if let Some(others) = &cell.others
+            && (part.kind == AccessKind::Write || others.written)
+        {
+            for class in &others.classes {
                 if now.locksets.excludes(class.locks, locks) {
                     continue;
                 }
@@ -149,7 +174,7 @@ impl TaskAnalysis for PtRacer {
     }
 
     fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
-        let others = cell.others.iter_mut().flat_map(|others| others.iter_mut());
+        let others = cell.others.iter_mut().flat_map(|others| others.classes.iter_mut());
         for class in std::iter::once(&mut cell.first).chain(others) {
             class.reads.visit_steps(visit);
             class.writes.visit_steps(visit);
@@ -157,12 +182,12 @@ impl TaskAnalysis for PtRacer {
     }
 
     fn bytes_beside(cell: &Cell) -> usize {
-        let others = cell.others.as_deref().map_or(&[][..], Vec::as_slice);
+        let others = cell.others.as_deref().map_or(&[][..], |others| &others.classes);
         let beside = |class: &Class| class.reads.bytes_beside() + class.writes.bytes_beside();
         let vector = cell
             .others
             .as_ref()
-            .map_or(0, |others| size_of::<Vec<Class>>() + others.capacity() * size_of::<Class>());
+            .map_or(0, |others| size_of::<Others>() + others.classes.capacity() * size_of::<Class>());
         vector + beside(&cell.first) + others.iter().map(beside).sum::<usize>()
     }
 }
@@ -181,7 +206,7 @@ impl KeepsPlain for PtRacer {
     }
 
     fn plain(cell: &Cell) -> Option<Plain> {
-        let others = cell.others.as_ref().is_none_or(|others| others.is_empty());
+        let others = cell.others.as_ref().is_none_or(|others| others.classes.is_empty());
         if !others || !cell.first.locks.is_empty() {
             return None;
         }
@@ -204,6 +229,27 @@ fn tell<S: Relations>(
     true
 }
 
+/// True if the step has done the same under a part of the locks: whoever races with the access races with what is kept there.
+#[inline]
+fn is_superfluous<S: Relations>(
+    now: &mut Present<'_, S>,
+    cell: &Cell,
+    kind: AccessKind,
+    locks: LocksetId,
+) -> bool {
+    let step = now.order.step;
+    let mut covers = |class: &Class| {
+        let kept = if kind == AccessKind::Write { &class.writes } else { &class.reads };
+        kept.has(step) && now.locksets.is_subset(class.locks, locks)
+    };
+    if covers(&cell.first) {
+        return true;
+    }
+    let Some(others) = &cell.others else { return false };
+    let own = others.find(locks).ok().map(|index| &others.classes[index]);
+    own.is_some_and(&mut covers) || (others.classes.len() <= FEW && others.classes.iter().any(covers))
+}
+
 /// Keeps an access under locks that are not those of the first class.
 fn keep_in_others<S: Relations>(
     now: &mut Present<'_, S>,
@@ -213,14 +259,15 @@ fn keep_in_others<S: Relations>(
     entry: Entry,
 ) {
     let others = cell.others.get_or_insert_default();
-    if let Some(class) = others.iter_mut().find(|class| class.locks == locks) {
-        class.kept(kind).add(&mut now.order, entry);
+    others.written |= kind == AccessKind::Write;
+    if let Ok(index) = others.find(locks) {
+        others.classes[index].kept(kind).add(&mut now.order, entry);
         return;
     }
     if kind == AccessKind::Write {
         // What comes before this write, under the same locks or more, can only race with what this write races with.
         let (order, locksets) = (&mut now.order, &mut now.locksets);
-        others.retain(|class| {
+        others.classes.retain(|class| {
             !(locksets.is_subset(locks, class.locks)
                 && class.writes.parallel(order).is_none()
                 && class.reads.parallel(order).is_none())
@@ -228,5 +275,7 @@ fn keep_in_others<S: Relations>(
     }
     let mut class = Class { locks, ..Class::default() };
     class.kept(kind).add(&mut now.order, entry);
-    others.push(class);
+    if let Err(index) = others.find(locks) {
+        others.classes.insert(index, class);
+    }
 }

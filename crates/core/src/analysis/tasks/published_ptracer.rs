@@ -39,6 +39,8 @@ pub struct Cell {
 impl super::plain::KeepsPlain for PublishedPtRacer {}
 
 impl TaskAnalysis for PublishedPtRacer {
+    const ONLY_RACES: bool = true;
+
     type Cell = Cell;
 
     fn access<S: Relations>(

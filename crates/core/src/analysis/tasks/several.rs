@@ -14,6 +14,7 @@ pub struct Both<A, B>(pub A, pub B);
 
 impl<A: TaskAnalysis, B: TaskAnalysis> TaskAnalysis for Both<A, B> {
     const RECORDS: bool = A::RECORDS || B::RECORDS;
+    const ONLY_RACES: bool = A::ONLY_RACES && B::ONLY_RACES;
 
     type Cell = (A::Cell, B::Cell);
 
@@ -85,6 +86,7 @@ impl<A: KeepsPlain, B: KeepsPlain> KeepsPlain for Both<A, B> {
 /// An analysis that may not be wanted.
 impl<A: TaskAnalysis> TaskAnalysis for Option<A> {
     const RECORDS: bool = A::RECORDS;
+    const ONLY_RACES: bool = A::ONLY_RACES;
 
     type Cell = A::Cell;
 

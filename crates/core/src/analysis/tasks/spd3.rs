@@ -45,6 +45,8 @@ pub struct Cell {
 }
 
 impl TaskAnalysis for Spd3 {
+    const ONLY_RACES: bool = true;
+
     type Cell = Cell;
 
     #[inline]

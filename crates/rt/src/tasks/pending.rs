@@ -1,0 +1,240 @@
+//! Accesses that are not told yet.
+//!
+//! Within a step it does not matter to the analyses in which order plain accesses come. So those of one instruction that follow
+//! each other at equal distances are collected into a *run*, and told together: a loop over bytes comes to whole words, what the
+//! words have in common is worked out once, and the program is not held up by each of them. The first access of a run is told at
+//! once, and so are all that are not where the instruction is expected to go next. The hooks put the others into their run.
+//!
+//! All is told before the thread does anything else: before its step, its locks or its blocks change, before it lets another one
+//! know what it did, before it gives memory back. A thread that still runs when the program ends may have a few left.
+//!
+//! **Who may touch what.** The runs belong to the thread and its hooks.
+
+use super::plain::Done;
+use super::words::TaskWord;
+use super::{TaskDriver, Worker, step};
+use crate::driver::REFUSED;
+use crate::layout::{PAGE_BYTES, WORD_BYTES};
+use crate::own;
+use crate::places::PlaceNumber;
+use crate::shadow::words as words_of;
+use crate::thread::Thread;
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::event::{AccessKind, Addr, Op};
+use std::sync::atomic::Ordering;
+
+/// So many instructions can have a run at the same time; which one has which is told by the lowest byte of its address.
+const RUNS: usize = 256;
+/// A distance that is not worth expecting again.
+const FARTHEST: isize = PAGE_BYTES as isize / 2;
+
+/// Accesses of one instruction, with the same calls open, at equal distances, in one page.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Run {
+    /// The instruction and the open calls; 0 if there is no run.
+    key: u64,
+    /// Where the next access is expected.
+    next: usize,
+    /// Where the first one was that is not told. Equal to the one above: there is none.
+    from: usize,
+    distance: isize,
+    place: PlaceNumber,
+    size: u32,
+    kind: AccessKind,
+}
+
+/// Offsets for the hooks.
+pub(crate) const RUN_KEY: usize = std::mem::offset_of!(Run, key);
+pub(crate) const RUN_NEXT: usize = std::mem::offset_of!(Run, next);
+pub(crate) const RUN_FROM: usize = std::mem::offset_of!(Run, from);
+pub(crate) const RUN_DISTANCE: usize = std::mem::offset_of!(Run, distance);
+const _: () = assert!(size_of::<Run>() == 64);
+
+impl Run {
+    const NONE: Self =
+        Self { key: 0, next: 0, from: 0, distance: 1, place: 0, size: 1, kind: AccessKind::Read };
+
+    /// The addresses of the accesses.
+    fn addresses(&self) -> impl Iterator<Item = usize> + use<> {
+        let Self { from, distance, .. } = *self;
+        (0..self.count()).map(move |index| from.wrapping_add_signed(distance * index as isize))
+    }
+
+    fn count(&self) -> usize {
+        (self.next.wrapping_sub(self.from) as isize / self.distance) as usize
+    }
+}
+
+/// The runs of a thread.
+pub(super) struct Pending {
+    runs: Box<[Run; RUNS]>,
+    /// Which of them there are.
+    used: [u64; RUNS / 64],
+}
+
+impl Pending {
+    pub(super) fn new() -> Self {
+        Self { runs: Box::new([Run::NONE; RUNS]), used: [0; RUNS / 64] }
+    }
+
+    /// Where the hooks find the runs.
+    pub(super) fn address(&self) -> usize {
+        self.runs.as_ptr() as usize
+    }
+
+    /// Where the hooks find none.
+    pub(super) fn none() -> usize {
+        static NONE: [Run; RUNS] = [Run::NONE; RUNS];
+        NONE.as_ptr() as usize
+    }
+
+    /// Takes a run out.
+    #[inline(always)]
+    fn take(&mut self) -> Option<Run> {
+        let group = self.used.iter().position(|group| *group != 0)?;
+        let bit = self.used[group].trailing_zeros();
+        self.used[group] &= !(1 << bit);
+        let run = &mut self.runs[group * 64 + bit as usize];
+        let taken = *run;
+        run.key = 0;
+        Some(taken)
+    }
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// An access of at most sixteen bytes, if it is one of the commonest. False: it must be looked at in full.
+    #[inline(always)]
+    pub(crate) fn short_access(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        size: usize,
+        pc: usize,
+    ) -> bool {
+        if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
+            return false;
+        }
+        thread.note_stack(addr);
+        let place = thread.place(pc, size as u32);
+        let key = pc as u64 ^ thread.stack_hash();
+        let (worker, _) = Self::parts_at_once(thread);
+        let index = pc % RUNS;
+        let run = &mut worker.pending.runs[index];
+        let last = run.next.wrapping_sub_signed(run.distance);
+        let same = run.key == key && run.kind == kind;
+        let distance = if same { addr.wrapping_sub(last) as isize } else { size as isize };
+        let distance = if distance != 0 && distance.abs() <= FARTHEST { distance } else { size as isize };
+        let next = addr.wrapping_add_signed(distance);
+        let left =
+            std::mem::replace(run, Run { key, next, from: next, distance, place, size: size as u32, kind });
+        worker.pending.used[index / 64] |= 1 << (index % 64);
+        if left.key != 0 && left.from != left.next {
+            self.tell_run(thread, &left);
+        }
+        self.tell_at(
+            thread,
+            &Run { key, next, from: addr, distance, place, size: size as u32, kind },
+            addr,
+            size,
+        );
+        thread.accesses += 1;
+        true
+    }
+
+    /// Tells all runs.
+    #[inline(always)]
+    pub(super) fn tell_pending(&self, thread: &mut Thread) {
+        while let Some(run) = Self::parts_at_once(thread).0.pending.take() {
+            if run.from != run.next {
+                self.tell_run(thread, &run);
+            }
+        }
+    }
+
+    /// Tells a run.
+    #[inline(never)]
+    fn tell_run(&self, thread: &mut Thread, run: &Run) {
+        if run.next.abs_diff(run.from) > 2 * PAGE_BYTES {
+            // A signal handler came between two instructions of a hook and changed it.
+            return;
+        }
+        thread.accesses += run.count() as u64;
+        if run.distance.unsigned_abs() == run.size as usize {
+            let first = run.from.min(run.next.wrapping_sub_signed(run.distance));
+            self.tell_at(thread, run, first, run.count() * run.size as usize);
+        } else {
+            for addr in run.addresses() {
+                self.tell_at(thread, run, addr, run.size as usize);
+            }
+        }
+    }
+
+    /// Tells accesses of a run that lie side by side.
+    #[inline(always)]
+    fn tell_at(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
+        let _ = self.at_gate(thread);
+        let end = addr + size;
+        let mut next = addr;
+        while next < end {
+            if next.is_multiple_of(WORD_BYTES) && end - next >= WORD_BYTES {
+                let (worker, _) = Self::parts_at_once(thread);
+                let whole = (next, end & !(WORD_BYTES - 1));
+                next = self.whole_accesses(worker, run.kind, whole, run.place);
+                if next == whole.1 {
+                    continue;
+                }
+            }
+            let to = end.min((next | (WORD_BYTES - 1)) + 1);
+            self.tell_word(thread, run, next, to);
+            next = to;
+        }
+    }
+
+    /// Tells the part of a run between two addresses of a word.
+    #[inline(never)]
+    fn tell_word(&self, thread: &mut Thread, run: &Run, from: usize, to: usize) {
+        let (worker, _) = Self::parts_at_once(thread);
+        for part in words_of(from, to - from) {
+            match self.plain_access(worker, run.kind, part, &mut || run.place) {
+                Done::Known => {}
+                Done::Unknown => note_recent(worker, run, part),
+                Done::No => return self.tell_in_full(thread, run, part),
+            }
+        }
+    }
+
+    /// Tells the part of a run that is in a word, if it does not fit there.
+    #[cold]
+    fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) {
+        let addr = word + mask.trailing_zeros() as usize;
+        let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(addr as u64) };
+        let at = step(thread, op, run.place);
+        let (worker, findings) = Self::parts_at_once(thread);
+        let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed)) else {
+            REFUSED.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let nothing_new =
+            self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, &mut locked);
+        locked.settle(word, |step| self.is_past(step));
+        if nothing_new {
+            note_recent(worker, run, (word, mask));
+        }
+        self.after(thread);
+    }
+}
+
+/// Lets the hooks pass over the accesses of a run that are in a word, or begin there.
+fn note_recent(worker: &mut Worker, run: &Run, (word, mask): (usize, u8)) {
+    let size = run.size as usize;
+    let first = word + mask.trailing_zeros() as usize;
+    let end = word + 8 - mask.leading_zeros() as usize;
+    for addr in (first..end).step_by(size) {
+        // What begins in the word before is noted with that.
+        if addr.abs_diff(run.from).is_multiple_of(size) {
+            worker.recent.add(run.kind, addr, size);
+        }
+    }
+}
