@@ -8,8 +8,12 @@
 //! A step that somebody may know must end at the moment that is known about (the task goes on with a new one), and its
 //! scope must not be collapsed; [`super::Tasks`] takes care of both.
 //!
-//! **Cost.** Nothing where there is no such order. Otherwise a question looks at each known step; there are seldom more
-//! of them than tasks at the same time.
+//! **Form.** None of the known steps comes before another one, so that what is later in English order is earlier in Hebrew
+//! order. They are kept in English order. Then a step is known if and only if it comes before the first of them that is not
+//! earlier than it in English order: that one is the latest in Hebrew order of all that could do.
+//!
+//! **Cost.** Nothing where there is no such order. Otherwise a question takes the logarithm of the number of known steps, and
+//! to learn what another task knew takes their number; those that both know cost next to nothing.
 
 use crate::sptree::{Relation, Relations, StepId, Structure};
 use std::sync::Arc;
@@ -39,7 +43,7 @@ impl Known {
         }
     }
 
-    /// Keeps no more than so many of the latest learned.
+    /// Keeps no more than so many, those that are latest in English order.
     pub fn limit(&mut self, most: usize) {
         if let Some(left) = self.steps().len().checked_sub(most).filter(|left| *left > 0) {
             self.0 = Some(self.steps()[left..].into());
@@ -48,7 +52,11 @@ impl Known {
 
     /// True if a step is among what is known to be finished.
     pub fn covers<S: Relations>(&self, structure: &S, step: StepId) -> bool {
-        self.steps().iter().any(|known| structure.relation(step, *known) == Relation::Before)
+        let steps = self.steps();
+        let is_earlier =
+            |known: &StepId| matches!(structure.relation(step, *known), Relation::Right | Relation::After);
+        let first = steps.get(steps.partition_point(is_earlier));
+        first.is_some_and(|known| structure.relation(step, *known) == Relation::Before)
     }
 
     /// Adds a step that is finished.
@@ -69,16 +77,25 @@ impl Known {
         }
     }
 
-    fn learn_all<S: Relations>(&mut self, structure: &S, steps: &[StepId]) {
-        let mut latest = self.steps().to_vec();
-        for &step in steps {
-            if latest.iter().any(|known| structure.relation(step, *known) == Relation::Before) {
-                continue;
+    fn learn_all<S: Relations>(&mut self, structure: &S, theirs: &[StepId]) {
+        let mine = self.steps();
+        let mut latest = Vec::with_capacity(mine.len() + theirs.len());
+        let (mut left, mut right) = (mine.iter().copied().peekable(), theirs.iter().copied().peekable());
+        while let (Some(&one), Some(&other)) = (left.peek(), right.peek()) {
+            // Who comes first in English order, and not before the head of the other list, comes before none of that list.
+            let relation = if one == other { Relation::Before } else { structure.relation(one, other) };
+            match relation {
+                Relation::Before => _ = left.next(),
+                Relation::After => _ = right.next(),
+                Relation::Left => latest.extend(left.next()),
+                Relation::Right => latest.extend(right.next()),
             }
-            latest.retain(|known| structure.relation(*known, step) != Relation::Before);
-            latest.push(step);
         }
-        self.0 = Some(latest.into());
+        latest.extend(left);
+        latest.extend(right);
+        if latest != mine {
+            self.0 = Some(latest.into());
+        }
     }
 
     /// Forgets what the tree says anyway to a task that is at `step`.
@@ -93,7 +110,63 @@ impl Known {
     /// Replaces each step by what the structure gives for it since scopes were collapsed.
     pub fn resolve<S: Structure>(&mut self, structure: &S) {
         if self.steps().iter().any(|step| structure.resolve(*step) != *step) {
-            self.0 = Some(self.steps().iter().map(|step| structure.resolve(*step)).collect());
+            let mut steps: Vec<StepId> = self.steps().iter().map(|step| structure.resolve(*step)).collect();
+            // What stands for a scope lies where the scope was.
+            steps.dedup();
+            self.0 = Some(steps.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Steps by their places in English and in Hebrew order.
+    struct Orders(Vec<(usize, usize)>);
+
+    impl Relations for Orders {
+        fn relation(&self, step: StepId, other: StepId) -> Relation {
+            let (one, two) = (self.0[step.0 as usize], self.0[other.0 as usize]);
+            match (one.0 <= two.0, one.1 <= two.1) {
+                (true, true) => Relation::Before,
+                (false, false) => Relation::After,
+                (true, false) => Relation::Left,
+                (false, true) => Relation::Right,
+            }
+        }
+    }
+
+    proptest! {
+        /// What two tasks know together is what one of them knows.
+        #[test]
+        fn learning_keeps_all_and_adds_nothing(
+            hebrew in Just((0..24).collect::<Vec<usize>>()).prop_shuffle(),
+            learned in proptest::collection::vec((any::<bool>(), 0u32..24), 0..16),
+        ) {
+            let orders = Orders(hebrew.into_iter().enumerate().collect());
+            let (mut first, mut second) = (Known::default(), Known::default());
+            for (by_first, step) in &learned {
+                let known = if *by_first { &mut first } else { &mut second };
+                known.learn_step(&orders, StepId(*step));
+            }
+            let mut both = first.clone();
+            both.learn(&orders, &second);
+            for step in (0..24).map(StepId) {
+                let comes_before = |by: bool| {
+                    let mut steps = learned.iter().filter(|(by_first, _)| *by_first == by);
+                    steps.any(|(_, known)| orders.relation(step, StepId(*known)) == Relation::Before)
+                };
+                prop_assert_eq!(first.covers(&orders, step), comes_before(true));
+                prop_assert_eq!(second.covers(&orders, step), comes_before(false));
+                prop_assert_eq!(both.covers(&orders, step), comes_before(true) || comes_before(false));
+            }
+            for (index, step) in both.steps().iter().enumerate() {
+                for other in &both.steps()[index + 1..] {
+                    prop_assert_eq!(orders.relation(*step, *other), Relation::Left);
+                }
+            }
         }
     }
 }

@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A task that has let others know so often what it did goes on with the same step: what it does then counts as known with
 /// what came before.
-const MOST_PUBLISHED: u32 = 1 << 12;
+const MOST_PUBLISHED: u32 = 1 << 16;
 /// More unordered steps are not remembered as known.
-const MOST_KNOWN: usize = 64;
+const MOST_KNOWN: usize = 1 << 12;
 
 impl Worker {
     fn new() -> Self {
@@ -172,8 +172,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn order_dropped(&self) {
         self.sets.lock().discipline.hazard();
         telling::note(
-            "a task comes after more than 64 others by atomic variables, conditions or dependences; of that order the \
-             oldest part was dropped, so that findings may be wrong: keirin run --examine decides",
+            "a task comes after more than 4096 others by atomic variables, conditions or dependences; of that order a \
+             part was dropped, so that findings may be wrong: keirin run --examine decides",
         );
     }
 
@@ -186,8 +186,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             tasks.publish(slot)
         } else {
             telling::note(
-                "a task lets others know by atomic variables what it did, thousands of times: what it does between two \
-                 of them is not told apart, so that races may be missed; keirin run --examine finds them",
+                "a task lets others know by atomic variables what it did, tens of thousands of times: what it does between \
+                 two of them is not told apart, so that races may be missed; keirin run --examine finds them",
             );
             tasks.publish_within(slot)
         };
