@@ -18,6 +18,7 @@
 pub mod aerodrome;
 pub mod any;
 pub mod atomizer;
+pub mod atomtracker;
 mod both;
 pub mod empty;
 pub mod eraser;

@@ -1,0 +1,8 @@
+//! AtomTracker: atomic regions that are learned from good runs, and their violations.
+//!
+//! Paper: Muzahid, Otsuki, Torrellas, "AtomTracker: A Comprehensive Approach to Atomic Region Inference and Violation
+//! Detection", MICRO 2010.
+//!
+//! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
+
+pub mod regions;
