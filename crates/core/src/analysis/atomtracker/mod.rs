@@ -4,7 +4,13 @@
 //! Detection", MICRO 2010.
 //!
 //! - [`infer`]: AtomTracker-I.
+//! - [`follow`]: learned regions in a run. [`detect`]: AtomTracker-D.
 //! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
 
+pub mod detect;
+pub mod follow;
 pub mod infer;
 pub mod regions;
+
+#[cfg(test)]
+mod tests;
