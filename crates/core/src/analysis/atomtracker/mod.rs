@@ -3,6 +3,8 @@
 //! Paper: Muzahid, Otsuki, Torrellas, "AtomTracker: A Comprehensive Approach to Atomic Region Inference and Violation
 //! Detection", MICRO 2010.
 //!
+//! - [`hardware`]: the detector as hardware would be, in a model of a multicore.
 //! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
 
+pub mod hardware;
 pub mod regions;

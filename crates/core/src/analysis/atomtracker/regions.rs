@@ -83,7 +83,8 @@ pub fn site_name(tables: &Tables, site: SiteId) -> Option<String> {
         Place::Source { file, line, column } => {
             let path = tables.name(NameKind::File, file.0).unwrap_or("?");
             let column = if *column == 0 { String::new() } else { format!(":{column}") };
-            let function = tables.function_name(site.function).map_or(String::new(), |name| format!("{name}@"));
+            let function =
+                tables.function_name(site.function).map_or(String::new(), |name| format!("{name}@"));
             Some(format!("{function}{path}:{line}{column}"))
         }
         Place::Code { module, offset } => {
