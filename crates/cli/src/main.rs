@@ -13,6 +13,8 @@ mod options;
 mod output;
 mod process;
 mod progress;
+#[allow(dead_code)] // its commands come next
+mod regions;
 mod report;
 mod running;
 mod runtime_files;
