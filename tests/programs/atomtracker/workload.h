@@ -4,6 +4,7 @@
 //
 //     PROGRAM SEED          a workload, other pauses for another seed; good in most schedules
 //     PROGRAM SEED tear     the same, and once a thread is held where another must not come in between
+//     PROGRAM SEED work N   N times as many requests without pauses, to measure time; whether it is good is not looked at
 //
 // The last line of the output says `good` or `bad`, and the exit status is 0 or 1.
 #ifndef WORKLOAD_H
@@ -17,6 +18,7 @@
 #include <time.h>
 
 static unsigned workload_seed;
+static int workload_factor = 1;
 static int workload_tears;
 static int workload_torn;
 static int workload_bad;
@@ -26,7 +28,15 @@ NOT_WATCHED static void workload_start(int argc, char **argv)
 {
     workload_seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     workload_tears = argc > 2 && strcmp(argv[2], "tear") == 0;
+    if (argc > 3 && strcmp(argv[2], "work") == 0)
+        workload_factor = atoi(argv[3]);
     workload_random = workload_seed * 2654435761u + 1;
+}
+
+// How many requests there are instead of the usual number.
+NOT_WATCHED static int times(int usual)
+{
+    return usual * workload_factor;
 }
 
 NOT_WATCHED static unsigned random_below(unsigned limit)
@@ -46,7 +56,8 @@ NOT_WATCHED static void thread_start(int number)
 NOT_WATCHED static void pause_a_while(void)
 {
     struct timespec pause = {0, 1000 + (long)random_below(80000)};
-    nanosleep(&pause, NULL);
+    if (workload_factor == 1)
+        nanosleep(&pause, NULL);
 }
 
 // In the midst of what should be whole: with `tear`, the first who comes here waits until the other is through.
@@ -74,7 +85,7 @@ NOT_WATCHED static void tear_ends(void)
 // A check has failed.
 NOT_WATCHED static void is_bad(const char *what)
 {
-    if (!__atomic_exchange_n(&workload_bad, 1, __ATOMIC_SEQ_CST))
+    if (workload_factor == 1 && !__atomic_exchange_n(&workload_bad, 1, __ATOMIC_SEQ_CST))
         printf("%s\n", what);
 }
 

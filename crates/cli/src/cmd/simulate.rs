@@ -9,12 +9,14 @@ use crate::regions;
 use crate::report::text::printable;
 use anyhow::{Context, Result, anyhow, bail};
 use keirin_core::analysis::atomtracker::hardware::signature::Shape;
-use keirin_core::analysis::atomtracker::hardware::simulate::{Origin, Simulated, Simulator, simulate};
+use keirin_core::analysis::atomtracker::hardware::simulate::{
+    Origin, Simulated, Simulator, different, simulate,
+};
 use keirin_core::analysis::atomtracker::hardware::{Alarm, Configuration, Cost, Instance};
 use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
 use keirin_core::trace::{Source, TraceError};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -189,11 +191,7 @@ impl Entry {
 }
 
 fn counted(alarms: &[Alarm]) -> Counted {
-    let pairs = alarms.iter().flat_map(|alarm| {
-        let acting = alarm.acting.entry;
-        alarm.others.iter().map(move |other| (acting.min(other.entry), acting.max(other.entry)))
-    });
-    Counted { all: alarms.len() as u64, different: pairs.collect::<BTreeSet<_>>().len() as u64 }
+    Counted { all: alarms.len() as u64, different: different(alarms) as u64 }
 }
 
 impl Told {

@@ -17,12 +17,12 @@
 //! kind that are torn. Pairs that were never seen are not told.
 //!
 //! Deviations: the paper looks at the last access of another thread, this at all of them since the first of the pair. Atomic
-//! operations with an order are synchronization, and disregarded.
+//! operations are accesses.
 //! Misses: whatever involves more than one variable. Costs: an entry for each byte range and thread that has accessed it.
 //! State: [`Pairs`] belongs to the caller, all else to one pass over a trace.
 
 use crate::analysis::atomtracker::regions::site_name;
-use crate::event::{AccessKind, MemoryOrder, Op, SiteId, ThreadId};
+use crate::event::{AccessKind, Op, SiteId, ThreadId};
 use crate::shadow::Shadow;
 use crate::trace::{Batch, Source, Tables, TraceError};
 use rustc_hash::FxHashMap;
@@ -133,9 +133,7 @@ fn pass(
             let (thread, site) = (event.thread, event.site);
             let (kind, addr, size) = match event.op {
                 Op::Access { kind, size, addr } => (kind, addr, size),
-                Op::Atomic { kind, order: MemoryOrder::Relaxed, size, addr } => {
-                    (kind.access_kind(), addr, u32::from(size))
-                }
+                Op::Atomic { kind, size, addr, .. } => (kind.access_kind(), addr, u32::from(size)),
                 Op::Free { size, addr } => {
                     shadow.forget(addr, size);
                     continue;

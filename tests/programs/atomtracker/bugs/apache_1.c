@@ -14,8 +14,10 @@ int buffer_length;
 static void log_request(int thread, int request)
 {
     char record[RECORD + 1];
-    snprintf(record, sizeof record, "<%d %04d>", thread, request);
+    snprintf(record, sizeof record, "<%d %04d>", thread, request % 10000);
     int at = buffer_length; // (bug)
+    if (at + RECORD > ROOM)
+        at = 0; // here it would be written to the file
     memcpy(buffer + at, record, RECORD);
     tear_here();
     buffer_length = at + RECORD; // (bug)
@@ -25,7 +27,7 @@ static void *worker(void *argument)
 {
     int thread = (int)(long)argument;
     thread_start(thread);
-    for (int request = 0; request < REQUESTS; request++) {
+    for (int request = 0; request < times(REQUESTS); request++) {
         pause_a_while();
         if (thread == 1)
             tear_begins();

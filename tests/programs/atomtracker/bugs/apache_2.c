@@ -36,11 +36,11 @@ static void give_back(struct object *object)
 static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
-    for (int i = 0; i < OBJECTS; i++) {
+    for (int i = 0; i < times(OBJECTS); i++) {
         pause_a_while();
         if (argument)
             tear_begins();
-        give_back(&cache[i]);
+        give_back(&cache[i % OBJECTS]);
         if (argument)
             tear_ends();
     }

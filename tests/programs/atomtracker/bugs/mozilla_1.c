@@ -38,12 +38,12 @@ static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
     if (argument == NULL) {
-        for (int i = 0; i < STRINGS; i++) {
+        for (int i = 0; i < times(STRINGS); i++) {
             pause_a_while();
             new_string(LENGTH);
         }
     } else {
-        for (int i = 0; i < QUESTIONS; i++) {
+        for (int i = 0; i < times(QUESTIONS); i++) {
             pause_a_while();
             tear_begins();
             ask();

@@ -18,12 +18,12 @@ static int changes_of_cache, changes_of_flag;
 
 NOT_WATCHED static void cache_changed(int who)
 {
-    changes[changes_of_cache++] = who;
+    changes[changes_of_cache++ % (FILLS + FLUSHES)] = who;
 }
 
 NOT_WATCHED static void flag_changed(int who)
 {
-    if (changes[changes_of_flag++] != who)
+    if (changes[changes_of_flag++ % (FILLS + FLUSHES)] != who)
         is_bad("the cache and its flag contradict each other");
 }
 
@@ -56,12 +56,12 @@ static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
     if (argument == NULL) {
-        for (int i = 0; i < FLUSHES; i++) {
+        for (int i = 0; i < times(FLUSHES); i++) {
             pause_a_while();
             flush();
         }
     } else {
-        for (int i = 0; i < FILLS; i++) {
+        for (int i = 0; i < times(FILLS); i++) {
             pause_a_while();
             tear_begins();
             fill(i % SLOTS, i + 1);

@@ -42,12 +42,12 @@ static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
     if (argument == NULL) {
-        for (int i = 0; i < ENTRIES; i++) {
+        for (int i = 0; i < times(ENTRIES); i++) {
             pause_a_while();
             remove_entry();
         }
     } else {
-        for (int i = 0; i < LOOKS; i++) {
+        for (int i = 0; i < times(LOOKS); i++) {
             pause_a_while();
             tear_begins();
             shrink_if_sparse();

@@ -32,12 +32,12 @@ static void *worker(void *argument)
     int number = (int)(long)argument;
     thread_start(number);
     if (number == 0) {
-        for (int i = 0; i < ROTATIONS; i++) {
+        for (int i = 0; i < times(ROTATIONS); i++) {
             pause_a_while();
             new_log();
         }
     } else {
-        for (int i = 0; i < INSERTIONS; i++) {
+        for (int i = 0; i < times(INSERTIONS); i++) {
             pause_a_while();
             tear_begins();
             insert(number - 1);

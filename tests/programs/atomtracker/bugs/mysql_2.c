@@ -30,7 +30,7 @@ NOT_WATCHED static void change_logged(int change)
 static void log_change(int change, int what)
 {
     pthread_mutex_lock(&log_lock);
-    bin_log[log_length] = what; // (bug)
+    bin_log[log_length % (CHANGES * THREADS)] = what; // (bug)
     log_length++; // (bug)
     change_logged(change);
     pthread_mutex_unlock(&log_lock);
@@ -58,7 +58,7 @@ static void insert(void)
 static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
-    for (int i = 0; i < CHANGES; i++) {
+    for (int i = 0; i < times(CHANGES); i++) {
         pause_a_while();
         if (argument == NULL) {
             delete_all();

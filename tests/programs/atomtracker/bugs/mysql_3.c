@@ -36,14 +36,14 @@ static void *worker(void *argument)
 {
     thread_start((int)(long)argument);
     if (argument == NULL) {
-        for (int i = 0; i < FILES; i++) {
+        for (int i = 0; i < times(FILES); i++) {
             pause_a_while();
             tear_begins();
-            next_file(i + 1);
+            next_file(i % FILES + 1);
             tear_ends();
         }
     } else {
-        for (int i = 0; i < READS; i++) {
+        for (int i = 0; i < times(READS); i++) {
             pause_a_while();
             read_position();
         }

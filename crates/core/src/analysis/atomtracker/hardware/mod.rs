@@ -21,8 +21,7 @@
 //! - A line that another core hands over takes the time of its L2 and of the bus, not that of memory.
 //! - What a core tells the module, and what it writes back, takes time on the bus, but the core does not wait for it, except
 //!   at the fence of the instructions that begin and end a region.
-//! - Acquires and releases are writes of a line of the lock. The module disregards them, as it does all synchronization, and
-//!   atomic operations with an order.
+//! - Acquires and releases are writes of a line of the lock, and the module disregards them. Atomic operations are accesses.
 //! - Threads beyond the number of cores share them. When a core goes on with another thread, its FirstAccess bits are cleared,
 //!   and the module goes on with what it knows of that thread.
 //! - A region that ends is put into a shadow of its thread. If all are in use, the last one is shared; the paper has one.

@@ -14,7 +14,7 @@ use super::coherence::Caches;
 use super::detector::{Alarm, Detector, Exact, Instance, Piece, Place};
 use super::signature::Signature;
 use crate::analysis::atomtracker::regions::{Crossing, Inside, Mark, MarkedSites, Marks, Regions};
-use crate::event::{AccessKind, Addr, Event, LockId, MemoryOrder, Op, SiteId, ThreadId};
+use crate::event::{AccessKind, Addr, Event, LockId, Op, SiteId, ThreadId};
 use crate::shadow::words;
 use crate::trace::{Batch, Source, Tables, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -168,7 +168,16 @@ impl Simulated {
     }
 }
 
-/// The pairs of regions that an alarm may mean.
+/// How many pairs of regions of the program some alarms are about, each counted once.
+pub fn different(alarms: &[Alarm]) -> usize {
+    let entries = alarms.iter().flat_map(|alarm| {
+        let acting = alarm.acting.entry;
+        alarm.others.iter().map(move |other| (acting.min(other.entry), acting.max(other.entry)))
+    });
+    entries.collect::<FxHashSet<_>>().len()
+}
+
+/// The pairs of executions of regions that an alarm may mean.
 fn pairs(alarm: &Alarm) -> impl Iterator<Item = (u64, u64)> {
     let acting = alarm.acting.number;
     alarm.others.iter().map(move |other| (acting.min(other.number), acting.max(other.number)))
@@ -254,22 +263,14 @@ impl Simulator {
             }
             Op::Atomic { kind, order, size, addr } => {
                 self.accesses += 1;
-                let kind = kind.access_kind();
-                if order == MemoryOrder::Relaxed {
-                    let mark = self.sites.mark(&self.marks, tables, site);
-                    self.access(thread, (position, site), mark, kind, addr, u32::from(size));
-                } else {
-                    let meeting = Meeting::Address(addr.0);
-                    let line = addr.0 / self.line;
-                    self.both(|machine| {
-                        if order.acquires() {
-                            machine.await_published(thread, meeting);
-                        }
-                        machine.access(thread, line, kind, false);
-                        if order.releases() {
-                            machine.publish(thread, meeting);
-                        }
-                    });
+                let meeting = Meeting::Address(addr.0);
+                if order.acquires() {
+                    self.both(|machine| machine.await_published(thread, meeting));
+                }
+                let mark = self.sites.mark(&self.marks, tables, site);
+                self.access(thread, (position, site), mark, kind.access_kind(), addr, u32::from(size));
+                if order.releases() {
+                    self.both(|machine| machine.publish(thread, meeting));
                 }
             }
             Op::Acquire { lock, .. } => {
