@@ -4,7 +4,9 @@
 //! Detection", MICRO 2010.
 //!
 //! - [`hardware`]: the detector as hardware would be, in a model of a multicore.
+//! - [`infer`]: AtomTracker-I.
 //! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
 
 pub mod hardware;
+pub mod infer;
 pub mod regions;
