@@ -55,7 +55,7 @@ NOT_WATCHED static void thread_start(int number)
 // Between two requests other threads have their turn.
 NOT_WATCHED static void pause_a_while(void)
 {
-    struct timespec pause = {0, 1000 + (long)random_below(80000)};
+    struct timespec pause = {0, 1000 + (long)random_below(160000)};
     if (workload_factor == 1)
         nanosleep(&pause, NULL);
 }

@@ -5,7 +5,7 @@
 // variables: several
 #include "../workload.h"
 
-enum { STRINGS = 100, LENGTH = 12, QUESTIONS = 100 };
+enum { STRINGS = 60, LENGTH = 12, QUESTIONS = 60 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 long total_strings;

@@ -6,7 +6,7 @@
 // variables: several
 #include "../workload.h"
 
-enum { ENTRIES = 100, LOOKS = 100 };
+enum { ENTRIES = 60, LOOKS = 60 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int entry_count = ENTRIES;

@@ -5,7 +5,7 @@
 // variables: several
 #include "../workload.h"
 
-enum { FILES = 80, READS = 100, FILE_SIZE = 1000 };
+enum { FILES = 50, READS = 60, FILE_SIZE = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int file_number;

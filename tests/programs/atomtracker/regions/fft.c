@@ -3,7 +3,8 @@
 //
 // In each phase a thread works on another part of the data than in the one before, so that it uses what another has made.
 //
-// A region is marked by `// enter NAME` in the line of its first access and `// exit NAME` in that of its last.
+// A region is marked by `// enter NAME` in the line of its first access and `// exit NAME` in that of its last; (thread end)
+// behind it says that its thread does nothing more.
 #include "../workload.h"
 #include <math.h>
 
@@ -98,15 +99,15 @@ static void *worker(void *argument)
 
     pthread_mutex_lock(&lock);
     double largest = weight * energy; // enter peak
-    if (peak < largest)
-        peak = largest;
+    peak = peak < largest ? largest : peak;
     done[thread] = 7; // exit peak
     pthread_mutex_unlock(&lock);
     next_phase();
 
     from = part(thread, 5);
+    double sign = peak > 0 ? -1 : 0; // enter conjugate
     for (int i = from; i < from + PART; i++)
-        spare[i].imaginary = -work[i].imaginary; // enter conjugate
+        spare[i].imaginary = sign * work[i].imaginary;
     done[thread] = 8; // exit conjugate
     next_phase();
 
@@ -146,7 +147,7 @@ static void *worker(void *argument)
 
     pthread_mutex_lock(&lock);
     counted += (int)weight; // enter count
-    done[thread] = 14; // exit count
+    done[thread] = 14; // exit count (thread end)
     pthread_mutex_unlock(&lock);
     return NULL;
 }
@@ -166,6 +167,6 @@ int main(int argc, char **argv)
         is_bad("the inverse is not what was transformed");
     for (int i = 0; i < THREADS; i++)
         done[i] = 0;
-    counted = 0; // exit report
+    counted = 0; // exit report (thread end)
     return workload_end();
 }

@@ -1,11 +1,12 @@
 // Producers and consumers with a bounded queue. Its atomic regions, four:
 //
 // - a producer writes an item and puts it into the queue;
-// - a consumer takes one out,
-// - and works on it, which is its own affair;
-// - each adds what it has counted to the sum of all.
+// - a consumer takes one out and works on it; what it does with it is its own affair, and so belongs to the taking;
+// - each adds what it has counted to the sum of all;
+// - in the end the main thread looks at the sum.
 //
-// A region is marked by `// enter NAME` in the line of its first access and `// exit NAME` in that of its last.
+// A region is marked by `// enter NAME` in the line of its first access and `// exit NAME` in that of its last; (thread end)
+// behind it says that its thread does nothing more.
 #include "../workload.h"
 #include <semaphore.h>
 
@@ -41,18 +42,18 @@ static void consume(int consumer)
     sem_wait(&full_places);
     pthread_mutex_lock(&lock);
     struct item *item = queue[first % ROOM]; // enter take
-    first++; // exit take
+    first++;
     pthread_mutex_unlock(&lock);
     sem_post(&free_places);
     pause_a_while();
-    item->square = item->number * item->number; // enter work
-    sums[consumer] += item->square; // exit work
+    item->square = item->number * item->number;
+    sums[consumer] += item->square; // exit take
 }
 
 static void add_up(int thread)
 {
     pthread_mutex_lock(&lock);
-    total += sums[thread]; // enter sum // exit sum
+    total += sums[thread]; // enter sum // exit sum (thread end)
     pthread_mutex_unlock(&lock);
 }
 
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
     sem_init(&free_places, 0, ROOM);
     sem_init(&full_places, 0, 0);
     run_threads(PRODUCERS + CONSUMERS, worker);
-    if (total != (long)PRODUCERS * (ITEMS - 1) * ITEMS * (2 * ITEMS - 1) / 6)
+    if (total != (long)PRODUCERS * (ITEMS - 1) * ITEMS * (2 * ITEMS - 1) / 6) // enter look // exit look (thread end)
         is_bad("the sum is wrong");
     return workload_end();
 }
