@@ -109,6 +109,9 @@ fn offline(matches: &ArgMatches) -> anyhow::Result<Exit> {
         }
         Some(("gen", matches)) => cmd::generate::run(&options::load(Table::Generate, matches)?),
         Some(("stats", matches)) => cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?),
+        Some(("simulate", matches)) => {
+            cmd::simulate::run(&paths(matches), &options::load(Table::Simulate, matches)?)
+        }
         Some(("explain", matches)) => {
             let name = matches.get_one::<String>("rule").map(String::as_str);
             cmd::explain::run(name, || options::load(Table::Explain, matches))
@@ -172,6 +175,11 @@ fn command_line() -> Command {
             with_options(Command::new("stats"), Table::Stats)
                 .about("Tells what traces hold")
                 .arg(traces("Traces to count; - is standard input")),
+        )
+        .subcommand(
+            with_options(Command::new("simulate"), Table::Simulate)
+                .about("Runs traces on a modelled multicore that detects torn regions in hardware")
+                .arg(traces("Traces to simulate; - is standard input")),
         )
         .subcommand(
             with_options(Command::new("explain"), Table::Explain)

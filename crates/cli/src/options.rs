@@ -9,11 +9,12 @@ mod values;
 
 pub(crate) use sources::load;
 pub(crate) use values::{
-    Adversary, Algorithm, Analyses, AnalysisName, Check, Checks, ColorChoice, Format, Size, StructureName,
-    Switch, TraceFormat, When,
+    Adversary, Algorithm, Analyses, AnalysisName, Cache, Check, Checks, ColorChoice, Format, Size,
+    StructureName, Switch, TraceFormat, When,
 };
 
 use crate::atomic::Rule;
+use keirin_core::analysis::atomtracker::hardware::signature::Hash;
 use keirin_core::generate::{Discipline, Family};
 use regex::Regex;
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Explain,
     Run,
     Record,
+    Simulate,
 }
 
 /// One row of the table.
@@ -134,11 +136,11 @@ options! {
         "Leave out accesses by the only thread that has accessed the data so far; may hide findings";
     "skip-read-only" skip_read_only: bool = "", "", [Check],
         "Leave out reads of data that is not written any more; may hide findings";
-    "lenient" lenient: bool = "", "", [Check Convert Stats],
+    "lenient" lenient: bool = "", "", [Check Convert Stats Simulate],
         "Go on after events that cannot have happened and blocks that are damaged, and count them";
-    "format" format: Format = "terminal", "FORMAT", [Check Demo Run],
-        "Report as `terminal`, `json`, `sarif` or `dot`";
-    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats Run Record],
+    "format" format: Format = "terminal", "FORMAT", [Check Demo Run Simulate],
+        "Report as `terminal`, `json`, `sarif` or `dot`; a simulation as one of the first two";
+    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats Run Record Simulate],
         "Write to a file instead of standard output; for `record`, the trace";
     "color" color: ColorChoice = "auto", "WHEN", [Check Demo Run],
         "Colour: `auto`, `always` or `never`; NO_COLOR is honoured by `auto`";
@@ -168,7 +170,7 @@ options! {
         "How much shadow memory the runtime may take inside of the program, as 500M or 4G; memory that the program touches later is not looked at, and that is told";
     "library-locks" library_locks: bool = "", "", [Run Record],
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
-    "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats],
+    "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats Simulate],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
         "Format to write: `std` (text) or `ktrace` (native); by default what the name of the output says, else `std`";
@@ -194,6 +196,30 @@ options! {
         "Share of the atomic regions that another thread tears, or of the tasks with a race or a torn region, from 0 to 1";
     "seed" seed: u64 = "1", "N", [Generate],
         "Seed of the random choices: the same seed gives the same bytes";
+    "regions" regions: Option<PathBuf> = "", "FILE", [Simulate],
+        "Regions that `keirin infer` has learned";
+    "mismatches" mismatches: u64 = "1000", "N", [Simulate],
+        "A region is given up after so many exits of other regions";
+    "cores" cores: u64 = "4", "N", [Simulate],
+        "Cores of the modelled machine; threads beyond that share them";
+    "cache-line" cache_line: u64 = "64", "BYTES", [Simulate],
+        "Bytes of a cache line";
+    "l1" l1: Cache = "32K:4:2", "SIZE:WAYS:CYCLES", [Simulate],
+        "The first level of each core's caches";
+    "l2" l2: Cache = "512K:8:12", "SIZE:WAYS:CYCLES", [Simulate],
+        "The second level of each core's caches, which holds all of the first";
+    "memory-cycles" memory_cycles: u64 = "80", "N", [Simulate],
+        "Cycles until memory has answered";
+    "bus-bytes" bus_bytes: u64 = "128", "N", [Simulate],
+        "Bytes that the bus transfers in a cycle";
+    "signature-bits" signature_bits: u64 = "2048", "N", [Simulate],
+        "Bits of a physical signature";
+    "signature-parts" signature_parts: u64 = "4", "N", [Simulate],
+        "Physical signatures of a logical one";
+    "signature-hash" signature_hash: Hash = "permuted", "NAME", [Simulate],
+        "How an address becomes bits of a signature: `permuted`, `parity` or `multiplied`";
+    "shadows" shadows: u64 = "1", "N", [Simulate],
+        "Shadow signatures of a thread, for regions that have ended and are still compared";
 }
 
 /// The option names that a command takes.
@@ -241,6 +267,7 @@ mod tests {
             Command::Explain => "explain",
             Command::Run => "run",
             Command::Record => "record",
+            Command::Simulate => "simulate",
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod record;
 pub(crate) mod run;
+pub(crate) mod simulate;
 pub(crate) mod stats;
 
 /// How keirin ends; the numbers are part of its interface.

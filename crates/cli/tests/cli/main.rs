@@ -19,6 +19,7 @@ mod options;
 mod output;
 mod projects;
 mod run;
+mod simulate;
 mod support;
 mod tasks;
 

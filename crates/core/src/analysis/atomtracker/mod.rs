@@ -3,12 +3,14 @@
 //! Paper: Muzahid, Otsuki, Torrellas, "AtomTracker: A Comprehensive Approach to Atomic Region Inference and Violation
 //! Detection", MICRO 2010.
 //!
+//! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
 //! - [`infer`]: AtomTracker-I.
 //! - [`follow`]: learned regions in a run. [`detect`]: AtomTracker-D.
-//! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
+//! - [`hardware`]: AtomTracker-D as the paper builds it into a multicore.
 
 pub mod detect;
 pub mod follow;
+pub mod hardware;
 pub mod infer;
 pub mod regions;
 
