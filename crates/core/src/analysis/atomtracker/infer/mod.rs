@@ -29,7 +29,7 @@ mod knowledge;
 mod pass;
 mod prepare;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::regions::{LearnedModule, Region, Regions, Run, Support};
 use crate::trace::{Batch, Source, TraceError};

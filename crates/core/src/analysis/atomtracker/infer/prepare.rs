@@ -261,7 +261,13 @@ impl Prepare {
             thread.sections[at..].iter_mut().for_each(|section| section.own_conflict = true);
         }
         let section = thread.sections.remove(at);
-        let kind = if section.start > thread.latest {
+        let latest = thread.latest;
+        self.judge(&section, latest);
+    }
+
+    /// A critical section is over.
+    fn judge(&mut self, section: &Section, latest: u64) {
+        let kind = if section.start > latest {
             SectionKind::Indivisible
         } else if section.has_inner && !section.own_conflict {
             SectionKind::Outer
@@ -297,6 +303,10 @@ impl Prepare {
     fn end_thread(&mut self, index: usize, tables: &Tables) {
         while !self.threads[index].frames.is_empty() {
             self.pop_frame(index);
+        }
+        while let Some(section) = self.threads[index].sections.pop() {
+            let latest = self.threads[index].latest;
+            self.judge(&section, latest);
         }
         if let Some(&(outermost, _)) = self.threads[index].told.first() {
             self.leave_told(index, outermost, tables);

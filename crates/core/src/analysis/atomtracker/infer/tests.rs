@@ -7,7 +7,7 @@ use crate::trace::std_format;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-struct Texts(Vec<String>);
+pub(in super::super) struct Texts(pub(in super::super) Vec<String>);
 
 impl Training for Texts {
     type Error = TraceError;
@@ -22,7 +22,7 @@ impl Training for Texts {
 }
 
 /// A trace from lines like `T1 I1 r x`: thread, site, operation, operand.
-fn trace(lines: &str) -> String {
+pub(in super::super) fn trace(lines: &str) -> String {
     let mut text = String::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -335,7 +335,7 @@ fn torn(list: &[Placed]) -> Option<(usize, usize)> {
 }
 
 /// A run of two or three threads: each goes through code of a few sites, some of it under locks, in some order.
-fn run(loops: bool) -> impl Strategy<Value = String> {
+pub(in super::super) fn run(loops: bool) -> impl Strategy<Value = String> {
     let step = (0..3u32, 0..10u32);
     prop::collection::vec(step, 1..60).prop_map(move |steps| {
         // The program of a thread is a fixed list of sites; the steps only choose who goes on.
