@@ -13,10 +13,11 @@ use crate::runtime::Compiler;
 use crate::runtime::build::{Build, Builder};
 use anyhow::{Context, Result, bail};
 use cases::{BUGS, Bug, KNOWN, Known, TrueRegion, bug_lines, source, true_regions};
+use keirin_core::analysis::atomtracker::follow::Follow;
 use keirin_core::analysis::atomtracker::hardware::Configuration;
 use keirin_core::analysis::atomtracker::hardware::simulate::{Simulated, Simulator, simulate};
 use keirin_core::analysis::atomtracker::infer::{Learned, Settings as Inference};
-use keirin_core::analysis::atomtracker::regions::{Regions, site_name};
+use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
 use keirin_core::trace::Source;
 use learning::{Recorder, Verdict, learn, learn_pairs, line_pairs, open};
 use lines::Lines;
@@ -142,24 +143,22 @@ fn is_inferred(region: &TrueRegion, pairs: &BTreeSet<(u32, Option<u32>)>) -> boo
         && !pairs.iter().any(|(_, exit)| exit.is_some_and(|exit| within.contains(&exit)))
 }
 
-fn simulate_one(trace: &Path, regions: &Regions) -> Result<Simulated> {
-    let configuration = Configuration::default();
-    let mut simulator = Simulator::new(regions, &configuration, MISMATCHES).map_err(anyhow::Error::msg)?;
-    simulate(&mut open(trace)?, &mut simulator, |_| ())?;
+/// Simulates a run, which is read on the way.
+fn simulate_one(source: &mut dyn Source, regions: &Regions) -> Result<Simulated> {
+    let mut simulator = Simulator::new(&Configuration::default()).map_err(anyhow::Error::msg)?;
+    let marks = Marks::new(regions);
+    simulate(&mut Follow::new(source, &marks, MISMATCHES), &mut simulator, |_| ())?;
     Ok(simulator.finish())
 }
 
 fn simulate_all(traces: &[PathBuf], regions: &Regions) -> Result<Vec<Simulated>> {
-    traces.iter().map(|trace| simulate_one(trace, regions)).collect()
+    traces.iter().map(|trace| simulate_one(&mut open(trace)?, regions)).collect()
 }
 
 /// Whether the regions find the bug: a region is torn by an access in a marked line.
 fn is_found(program: &Path, torn: &Path, regions: &Regions, marked: &BTreeSet<u32>) -> Result<bool> {
-    let mut simulator =
-        Simulator::new(regions, &Configuration::default(), MISMATCHES).map_err(anyhow::Error::msg)?;
     let mut source = open(torn)?;
-    simulate(&mut source, &mut simulator, |_| ())?;
-    let alarms = simulator.finish().software;
+    let alarms = simulate_one(&mut source, regions)?.software;
     let places: Vec<String> =
         alarms.iter().filter_map(|alarm| site_name(source.tables(), alarm.site)).collect();
     let lines = Lines::of(program, places.iter().map(String::as_str))?;

@@ -8,12 +8,13 @@ use crate::progress::{Progress, Unit};
 use crate::regions;
 use crate::report::text::printable;
 use anyhow::{Context, Result, anyhow, bail};
+use keirin_core::analysis::atomtracker::follow::Follow;
 use keirin_core::analysis::atomtracker::hardware::signature::Shape;
 use keirin_core::analysis::atomtracker::hardware::simulate::{
     Origin, Simulated, Simulator, different, simulate,
 };
 use keirin_core::analysis::atomtracker::hardware::{Alarm, Configuration, Cost, Instance};
-use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
+use keirin_core::analysis::atomtracker::regions::{Mark, Marks, Regions, site_name};
 use keirin_core::trace::{Source, TraceError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,16 +98,19 @@ fn simulate_one(
     let mut input = input::open(name, options.lenient, false)?;
     let mut progress = Progress::new(options.progress, "simulating", input.bytes, Unit::Bytes);
     let limit = u32::try_from(options.mismatches).unwrap_or(u32::MAX);
-    let mut simulator = Simulator::new(regions, configuration, limit).map_err(anyhow::Error::msg)?;
-    simulate(&mut *input.source, &mut simulator, |consumed| progress.at(consumed))
+    let marks = Marks::new(regions);
+    let mut source = Follow::new(&mut *input.source, &marks, limit);
+    let mut simulator = Simulator::new(configuration).map_err(anyhow::Error::msg)?;
+    simulate(&mut source, &mut simulator, |consumed| progress.at(consumed))
         .with_context(|| input.name.clone())?;
+    let given_up = source.followed().given_up;
     drop(progress);
-    let marks = simulator.marks().clone();
     let simulated = simulator.finish();
     if simulated.events == 0 {
         return Err(anyhow::Error::from(TraceError::Empty).context(input.name));
     }
-    Ok(Told::new(&input.name, &simulated, &Names { regions, marks: &marks, source: &*input.source }))
+    let names = Names { regions, marks: &marks, source: &*input.source };
+    Ok(Told { regions_given_up: given_up, ..Told::new(&input.name, &simulated, &names) })
 }
 
 /// What makes names of numbers.
@@ -118,7 +122,7 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn entry(&self, instance: &Instance) -> Entry {
-        let name = self.marks.name(instance.entry);
+        let name = self.marks.name(Mark(instance.region.0));
         let at = self.regions.places.get(name).map(|place| place.to_string());
         Entry { thread: self.source.tables().thread_name(instance.thread), entry: name.to_owned(), at }
     }
@@ -221,7 +225,7 @@ impl Told {
             events: simulated.events,
             accesses: simulated.accesses,
             regions_entered: simulated.regions,
-            regions_given_up: simulated.given_up,
+            regions_given_up: 0,
             alarms: ByDetector {
                 software: counted(&simulated.software),
                 unbounded: counted(&simulated.unbounded),
