@@ -13,11 +13,14 @@ use crate::runtime::Compiler;
 use crate::runtime::build::{Build, Builder};
 use anyhow::{Context, Result, bail};
 use cases::{BUGS, Bug, KNOWN, Known, TrueRegion, bug_lines, source, true_regions};
+use keirin_core::analysis::atomtracker::detect::Detector;
 use keirin_core::analysis::atomtracker::follow::Follow;
 use keirin_core::analysis::atomtracker::hardware::Configuration;
 use keirin_core::analysis::atomtracker::hardware::simulate::{Simulated, Simulator, simulate};
 use keirin_core::analysis::atomtracker::infer::{Learned, Settings as Inference};
 use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
+use keirin_core::finding::RawFinding;
+use keirin_core::replay::{ReplayOptions, replay};
 use keirin_core::trace::Source;
 use learning::{Recorder, Verdict, learn, learn_pairs, line_pairs, open};
 use lines::Lines;
@@ -155,14 +158,21 @@ fn simulate_all(traces: &[PathBuf], regions: &Regions) -> Result<Vec<Simulated>>
     traces.iter().map(|trace| simulate_one(&mut open(trace)?, regions)).collect()
 }
 
-/// Whether the regions find the bug: a region is torn by an access in a marked line.
+/// Whether the regions find the bug: two of them tear each other, by accesses that are all in marked lines.
 fn is_found(program: &Path, torn: &Path, regions: &Regions, marked: &BTreeSet<u32>) -> Result<bool> {
     let mut source = open(torn)?;
-    let alarms = simulate_one(&mut source, regions)?.software;
-    let places: Vec<String> =
-        alarms.iter().filter_map(|alarm| site_name(source.tables(), alarm.site)).collect();
-    let lines = Lines::of(program, places.iter().map(String::as_str))?;
-    Ok(places.iter().any(|place| lines.line(place).is_some_and(|line| marked.contains(&line))))
+    let marks = Marks::new(regions);
+    let detector = Detector::new();
+    let mut followed = Follow::new(&mut source, &marks, MISMATCHES);
+    let outcome = replay(&mut followed, &detector, ReplayOptions::default(), |_| ())?;
+    let tables = source.tables();
+    let places = |finding: &RawFinding| -> Vec<String> {
+        finding.steps.iter().map(|step| site_name(tables, step.moment.site).unwrap_or_default()).collect()
+    };
+    let findings: Vec<Vec<String>> = outcome.findings.iter().map(places).collect();
+    let lines = Lines::of(program, findings.iter().flatten().map(String::as_str))?;
+    let is_marked = |place: &String| lines.line(place).is_some_and(|line| marked.contains(&line));
+    Ok(findings.iter().any(|places| places.iter().all(is_marked)))
 }
 
 #[cfg(test)]
