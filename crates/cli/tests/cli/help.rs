@@ -15,6 +15,8 @@ fn help_of_all_commands() {
         "convert",
         "gen",
         "stats",
+        "infer",
+        "detect",
         "simulate",
         "explain",
         "doctor",

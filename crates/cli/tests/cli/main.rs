@@ -18,6 +18,7 @@ mod openmp;
 mod options;
 mod output;
 mod projects;
+mod regions;
 mod run;
 mod simulate;
 mod support;

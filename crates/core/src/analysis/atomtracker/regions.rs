@@ -164,6 +164,16 @@ impl Marks {
         self.numbers.get(name).copied()
     }
 
+    /// How many places there are; their numbers are below that.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// The name of a place.
     pub fn name(&self, mark: Mark) -> &str {
         &self.names[mark.0 as usize]

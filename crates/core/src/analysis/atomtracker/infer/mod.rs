@@ -306,10 +306,11 @@ impl<T: Training> Learner<'_, T> {
     ) {
         let (readings, events) = (shown.readings, shown.prepared.events);
         let step = Step { run, regions, changed, readings, events };
-        tell(&step);
         self.learned.steps.push(step);
         if shown.prepared.accesses > 0 && shown.prepared.placed == 0 {
             self.learned.without_places.push(run);
+        } else if events > 0 {
+            tell(&step);
         }
     }
 
