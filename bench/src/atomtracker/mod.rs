@@ -6,6 +6,7 @@
 mod cases;
 mod learning;
 mod lines;
+mod slowdown;
 mod tables;
 
 use crate::programs::Programs;
@@ -24,6 +25,7 @@ use keirin_core::replay::{ReplayOptions, replay};
 use keirin_core::trace::Source;
 use learning::{Recorder, Verdict, learn, learn_pairs, line_pairs, open};
 use lines::Lines;
+use slowdown::Slowdown;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +38,10 @@ pub struct Settings {
     pub stop_after: u32,
     /// Further good runs, which are looked at for false alarms.
     pub further: u32,
+    /// How often times are measured; the best counts.
+    pub rounds: u32,
+    /// How many times the usual requests a run has whose time is measured.
+    pub work: u32,
     /// The compiler of the programs.
     pub compiler: Compiler,
     /// Write plots (SVG) into this folder.
@@ -58,6 +64,7 @@ struct BugResult {
     found_by_pairs: bool,
     /// What the further good runs show.
     further: Vec<Simulated>,
+    slowdown: Slowdown,
 }
 
 /// What a program with known regions has shown.
@@ -109,7 +116,8 @@ fn try_bug(builder: &Builder<'_>, bug: Bug, settings: &Settings) -> Result<BugRe
     let found_by_pairs = told.iter().any(|torn| is_marked(&torn.pair.0) && is_marked(&torn.pair.1));
     let (further, _) = recorder.good_runs(FURTHER_SEED, settings.further)?;
     let further = simulate_all(&further, &learned.regions)?;
-    Ok(BugResult { bug, learned, bad_runs, found, found_by_pairs, further })
+    let slowdown = slowdown::measure(builder, &source, &program, used, settings)?;
+    Ok(BugResult { bug, learned, bad_runs, found, found_by_pairs, further, slowdown })
 }
 
 fn try_known(builder: &Builder<'_>, known: Known, settings: &Settings) -> Result<KnownResult> {

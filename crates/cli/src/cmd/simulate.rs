@@ -1,6 +1,7 @@
 //! `keirin simulate`: the run of a trace on a multicore that looks for torn regions in hardware.
 
 use super::Exit;
+use super::detect::Learned;
 use crate::input;
 use crate::options::{Format, Options};
 use crate::output::{Output, tolerate_closed};
@@ -98,8 +99,8 @@ fn simulate_one(
     let mut input = input::open(name, options.lenient, false)?;
     let mut progress = Progress::new(options.progress, "simulating", input.bytes, Unit::Bytes);
     let limit = u32::try_from(options.mismatches).unwrap_or(u32::MAX);
-    let marks = Marks::new(regions);
-    let mut source = Follow::new(&mut *input.source, &marks, limit);
+    let learned = Learned::new(regions);
+    let mut source = Follow::new(&mut *input.source, &learned.marks, limit);
     let mut simulator = Simulator::new(configuration).map_err(anyhow::Error::msg)?;
     simulate(&mut source, &mut simulator, |consumed| progress.at(consumed))
         .with_context(|| input.name.clone())?;
@@ -109,8 +110,16 @@ fn simulate_one(
     if simulated.events == 0 {
         return Err(anyhow::Error::from(TraceError::Empty).context(input.name));
     }
-    let names = Names { regions, marks: &marks, source: &*input.source };
-    Ok(Told { regions_given_up: given_up, ..Told::new(&input.name, &simulated, &names) })
+    let mut notes = learned.rebuilt(input.source.tables());
+    if simulated.regions == 0 {
+        notes.push(
+            "none of the regions was entered; is it a run of the program that they were learned from?"
+                .to_owned(),
+        );
+    }
+    notes.extend(input.source.loss().map(ToString::to_string));
+    let names = Names { regions, marks: &learned.marks, source: &*input.source };
+    Ok(Told { regions_given_up: given_up, notes, ..Told::new(&input.name, &simulated, &names) })
 }
 
 /// What makes names of numbers.
@@ -146,7 +155,7 @@ struct Told {
     /// What the unit of positions is.
     unit: &'static str,
     list: Vec<ToldAlarm>,
-    loss: Option<String>,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -238,7 +247,7 @@ impl Told {
             addresses_told: simulated.watched.told,
             unit: names.source.unit().noun(),
             list: list.collect(),
-            loss: names.source.loss().map(ToString::to_string),
+            notes: Vec::new(),
         }
     }
 
@@ -257,7 +266,7 @@ impl Told {
         if self.regions_given_up > 0 {
             row("regions given up", self.regions_given_up)?;
         }
-        writeln!(text, "  torn regions                                all     different")?;
+        writeln!(text, "  {:<34}{:>14}{:>14}", "torn regions", "all", "different")?;
         let detectors = [
             ("exact software", &self.alarms.software),
             ("hardware, unbounded buffer", &self.alarms.unbounded),
@@ -271,7 +280,7 @@ impl Told {
             let count = self.origins.get(origin.name()).copied().unwrap_or(0);
             writeln!(text, "    {:<32}{count:>14}", origin.name())?;
         }
-        writeln!(text, "  cost                                    without          with")?;
+        writeln!(text, "  {:<34}{:>14}{:>14}", "cost", "without", "with")?;
         for (name, compared) in [("cycles", &self.cycles), ("bytes on the bus", &self.bytes)] {
             let more = compared.with.saturating_sub(compared.without);
             let share = 100.0 * more as f64 / compared.without.max(1) as f64;
@@ -299,8 +308,8 @@ impl Told {
         if shown.len() > MOST_SHOWN {
             writeln!(text, "  and {} more", shown.len() - MOST_SHOWN)?;
         }
-        if let Some(loss) = &self.loss {
-            writeln!(text, "  {}", printable(loss))?;
+        for note in &self.notes {
+            writeln!(text, "  note: {}", printable(note))?;
         }
         Ok(())
     }
