@@ -114,6 +114,8 @@ fn main() -> Result<()> {
                 runs: *arguments.get_one("runs").expect("has a default"),
                 stop_after: *arguments.get_one("stop-after").expect("has a default"),
                 further: *arguments.get_one("further").expect("has a default"),
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                work: *arguments.get_one("work").expect("has a default"),
                 compiler: compilers(arguments)[0],
                 plots: arguments.get_one("plots").cloned(),
             };
@@ -277,10 +279,12 @@ fn command_line() -> Command {
             Command::new("atomtracker")
                 .about("Regions that are inferred, bugs found by them, false alarms and costs, as in the AtomTracker paper")
                 .args([
+                    rounds.clone(),
                     compiler.clone(),
                     counted("runs", "40", 10_000).help("Good runs of each program to learn from, at most"),
                     counted("stop-after", "5", 10_000).help("Runs without anything new after which learning stops"),
                     counted("further", "5", 10_000).help("Further good runs, to look at for false alarms"),
+                    counted("work", "5000", 1_000_000).help("Times the usual requests of a program that are timed"),
                     plots.clone(),
                 ]),
         )

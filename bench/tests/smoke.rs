@@ -127,6 +127,8 @@ fn the_tables_of_the_atomtracker_paper_are_made() {
         runs: 8,
         stop_after: 3,
         further: 1,
+        rounds: 1,
+        work: 40,
         compiler: Compiler::Gcc,
         plots: Some(folder.path().to_owned()),
     };
@@ -150,6 +152,10 @@ fn the_tables_of_the_atomtracker_paper_are_made() {
         assert!([1, 3, 5, 7, 8, 9].iter().all(|&column| is_figure(row[column])), "{alarms}");
         let figure = |column: usize| row[column].parse::<f64>().expect("a figure");
         assert!(figure(1) <= figure(3) && figure(3) <= figure(5), "hardware misses nothing: {alarms}");
+    }
+    for row in &rows(costs)[..8] {
+        let figure = row[6].strip_suffix(" ×").expect("a ratio");
+        assert!(is_figure(figure), "{costs}");
     }
     let plots = std::fs::read_dir(folder.path()).expect("the folder is there").count();
     assert_eq!(plots, 4);

@@ -15,20 +15,20 @@ pub(super) struct Bug {
     pub(super) avio: bool,
     /// False alarms of software, of an unbounded buffer and of signatures (Table 6).
     pub(super) alarms: [f64; 3],
-    /// More time and more bytes in hardware, per cent (Table 7).
-    pub(super) overhead: [f64; 2],
+    /// More time and more bytes in hardware, per cent, and the slowdown of software (Table 7).
+    pub(super) overhead: [f64; 3],
 }
 
 /// The bugs in the order of the paper.
 pub(super) const BUGS: [Bug; 8] = [
-    bug("Apache#1", "apache_1", true, [1.8, 2.0, 2.0], [0.1, 1.3]),
-    bug("Apache#2", "apache_2", true, [2.6, 10.4, 14.4], [0.1, 1.0]),
-    bug("Mozilla#1", "mozilla_1", false, [0.4, 1.8, 1.8], [0.1, 5.5]),
-    bug("Mozilla#2", "mozilla_2", false, [0.0, 3.0, 6.0], [0.5, 6.3]),
-    bug("Mozilla#3", "mozilla_3", false, [0.0, 0.0, 0.0], [0.1, 2.7]),
-    bug("MySql#1", "mysql_1", true, [0.6, 12.2, 15.0], [0.1, 4.2]),
-    bug("MySql#2", "mysql_2", false, [0.8, 7.6, 9.6], [0.1, 1.5]),
-    bug("MySql#3", "mysql_3", false, [0.2, 17.2, 18.0], [0.3, 3.8]),
+    bug("Apache#1", "apache_1", true, [1.8, 2.0, 2.0], [0.1, 1.3, 80.4]),
+    bug("Apache#2", "apache_2", true, [2.6, 10.4, 14.4], [0.1, 1.0, 74.1]),
+    bug("Mozilla#1", "mozilla_1", false, [0.4, 1.8, 1.8], [0.1, 5.5, 14.6]),
+    bug("Mozilla#2", "mozilla_2", false, [0.0, 3.0, 6.0], [0.5, 6.3, 2.1]),
+    bug("Mozilla#3", "mozilla_3", false, [0.0, 0.0, 0.0], [0.1, 2.7, 1.9]),
+    bug("MySql#1", "mysql_1", true, [0.6, 12.2, 15.0], [0.1, 4.2, 15.9]),
+    bug("MySql#2", "mysql_2", false, [0.8, 7.6, 9.6], [0.1, 1.5, 13.9]),
+    bug("MySql#3", "mysql_3", false, [0.2, 17.2, 18.0], [0.3, 3.8, 2.8]),
 ];
 
 const fn bug(
@@ -36,7 +36,7 @@ const fn bug(
     program: &'static str,
     avio: bool,
     alarms: [f64; 3],
-    overhead: [f64; 2],
+    overhead: [f64; 3],
 ) -> Bug {
     Bug { name, program, avio, alarms, overhead }
 }

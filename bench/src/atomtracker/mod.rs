@@ -6,6 +6,7 @@
 mod cases;
 mod learning;
 mod lines;
+mod slowdown;
 mod tables;
 
 use crate::programs::Programs;
@@ -13,13 +14,18 @@ use crate::runtime::Compiler;
 use crate::runtime::build::{Build, Builder};
 use anyhow::{Context, Result, bail};
 use cases::{BUGS, Bug, KNOWN, Known, TrueRegion, bug_lines, source, true_regions};
+use keirin_core::analysis::atomtracker::detect::Detector;
+use keirin_core::analysis::atomtracker::follow::Follow;
 use keirin_core::analysis::atomtracker::hardware::Configuration;
 use keirin_core::analysis::atomtracker::hardware::simulate::{Simulated, Simulator, simulate};
 use keirin_core::analysis::atomtracker::infer::{Learned, Settings as Inference};
-use keirin_core::analysis::atomtracker::regions::{Regions, site_name};
+use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
+use keirin_core::finding::RawFinding;
+use keirin_core::replay::{ReplayOptions, replay};
 use keirin_core::trace::Source;
 use learning::{Recorder, Verdict, learn, learn_pairs, line_pairs, open};
 use lines::Lines;
+use slowdown::Slowdown;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +38,10 @@ pub struct Settings {
     pub stop_after: u32,
     /// Further good runs, which are looked at for false alarms.
     pub further: u32,
+    /// How often times are measured; the best counts.
+    pub rounds: u32,
+    /// How many times the usual requests a run has whose time is measured.
+    pub work: u32,
     /// The compiler of the programs.
     pub compiler: Compiler,
     /// Write plots (SVG) into this folder.
@@ -54,6 +64,7 @@ struct BugResult {
     found_by_pairs: bool,
     /// What the further good runs show.
     further: Vec<Simulated>,
+    slowdown: Slowdown,
 }
 
 /// What a program with known regions has shown.
@@ -105,7 +116,8 @@ fn try_bug(builder: &Builder<'_>, bug: Bug, settings: &Settings) -> Result<BugRe
     let found_by_pairs = told.iter().any(|torn| is_marked(&torn.pair.0) && is_marked(&torn.pair.1));
     let (further, _) = recorder.good_runs(FURTHER_SEED, settings.further)?;
     let further = simulate_all(&further, &learned.regions)?;
-    Ok(BugResult { bug, learned, bad_runs, found, found_by_pairs, further })
+    let slowdown = slowdown::measure(builder, &source, &program, used, settings)?;
+    Ok(BugResult { bug, learned, bad_runs, found, found_by_pairs, further, slowdown })
 }
 
 fn try_known(builder: &Builder<'_>, known: Known, settings: &Settings) -> Result<KnownResult> {
@@ -142,28 +154,33 @@ fn is_inferred(region: &TrueRegion, pairs: &BTreeSet<(u32, Option<u32>)>) -> boo
         && !pairs.iter().any(|(_, exit)| exit.is_some_and(|exit| within.contains(&exit)))
 }
 
-fn simulate_one(trace: &Path, regions: &Regions) -> Result<Simulated> {
-    let configuration = Configuration::default();
-    let mut simulator = Simulator::new(regions, &configuration, MISMATCHES).map_err(anyhow::Error::msg)?;
-    simulate(&mut open(trace)?, &mut simulator, |_| ())?;
+/// Simulates a run, which is read on the way.
+fn simulate_one(source: &mut dyn Source, regions: &Regions) -> Result<Simulated> {
+    let mut simulator = Simulator::new(&Configuration::default()).map_err(anyhow::Error::msg)?;
+    let marks = Marks::new(regions);
+    simulate(&mut Follow::new(source, &marks, MISMATCHES), &mut simulator, |_| ())?;
     Ok(simulator.finish())
 }
 
 fn simulate_all(traces: &[PathBuf], regions: &Regions) -> Result<Vec<Simulated>> {
-    traces.iter().map(|trace| simulate_one(trace, regions)).collect()
+    traces.iter().map(|trace| simulate_one(&mut open(trace)?, regions)).collect()
 }
 
-/// Whether the regions find the bug: a region is torn by an access in a marked line.
+/// Whether the regions find the bug: two of them tear each other, by accesses that are all in marked lines.
 fn is_found(program: &Path, torn: &Path, regions: &Regions, marked: &BTreeSet<u32>) -> Result<bool> {
-    let mut simulator =
-        Simulator::new(regions, &Configuration::default(), MISMATCHES).map_err(anyhow::Error::msg)?;
     let mut source = open(torn)?;
-    simulate(&mut source, &mut simulator, |_| ())?;
-    let alarms = simulator.finish().software;
-    let places: Vec<String> =
-        alarms.iter().filter_map(|alarm| site_name(source.tables(), alarm.site)).collect();
-    let lines = Lines::of(program, places.iter().map(String::as_str))?;
-    Ok(places.iter().any(|place| lines.line(place).is_some_and(|line| marked.contains(&line))))
+    let marks = Marks::new(regions);
+    let detector = Detector::new();
+    let mut followed = Follow::new(&mut source, &marks, MISMATCHES);
+    let outcome = replay(&mut followed, &detector, ReplayOptions::default(), |_| ())?;
+    let tables = source.tables();
+    let places = |finding: &RawFinding| -> Vec<String> {
+        finding.steps.iter().map(|step| site_name(tables, step.moment.site).unwrap_or_default()).collect()
+    };
+    let findings: Vec<Vec<String>> = outcome.findings.iter().map(places).collect();
+    let lines = Lines::of(program, findings.iter().flatten().map(String::as_str))?;
+    let is_marked = |place: &String| lines.line(place).is_some_and(|line| marked.contains(&line));
+    Ok(findings.iter().any(|places| places.iter().all(is_marked)))
 }
 
 #[cfg(test)]

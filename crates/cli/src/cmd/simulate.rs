@@ -1,6 +1,7 @@
 //! `keirin simulate`: the run of a trace on a multicore that looks for torn regions in hardware.
 
 use super::Exit;
+use super::detect::Learned;
 use crate::input;
 use crate::options::{Format, Options};
 use crate::output::{Output, tolerate_closed};
@@ -8,12 +9,13 @@ use crate::progress::{Progress, Unit};
 use crate::regions;
 use crate::report::text::printable;
 use anyhow::{Context, Result, anyhow, bail};
+use keirin_core::analysis::atomtracker::follow::Follow;
 use keirin_core::analysis::atomtracker::hardware::signature::Shape;
 use keirin_core::analysis::atomtracker::hardware::simulate::{
     Origin, Simulated, Simulator, different, simulate,
 };
 use keirin_core::analysis::atomtracker::hardware::{Alarm, Configuration, Cost, Instance};
-use keirin_core::analysis::atomtracker::regions::{Marks, Regions, site_name};
+use keirin_core::analysis::atomtracker::regions::{Mark, Marks, Regions, site_name};
 use keirin_core::trace::{Source, TraceError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,16 +99,27 @@ fn simulate_one(
     let mut input = input::open(name, options.lenient, false)?;
     let mut progress = Progress::new(options.progress, "simulating", input.bytes, Unit::Bytes);
     let limit = u32::try_from(options.mismatches).unwrap_or(u32::MAX);
-    let mut simulator = Simulator::new(regions, configuration, limit).map_err(anyhow::Error::msg)?;
-    simulate(&mut *input.source, &mut simulator, |consumed| progress.at(consumed))
+    let learned = Learned::new(regions);
+    let mut source = Follow::new(&mut *input.source, &learned.marks, limit);
+    let mut simulator = Simulator::new(configuration).map_err(anyhow::Error::msg)?;
+    simulate(&mut source, &mut simulator, |consumed| progress.at(consumed))
         .with_context(|| input.name.clone())?;
+    let given_up = source.followed().given_up;
     drop(progress);
-    let marks = simulator.marks().clone();
     let simulated = simulator.finish();
     if simulated.events == 0 {
         return Err(anyhow::Error::from(TraceError::Empty).context(input.name));
     }
-    Ok(Told::new(&input.name, &simulated, &Names { regions, marks: &marks, source: &*input.source }))
+    let mut notes = learned.rebuilt(input.source.tables());
+    if simulated.regions == 0 {
+        notes.push(
+            "none of the regions was entered; is it a run of the program that they were learned from?"
+                .to_owned(),
+        );
+    }
+    notes.extend(input.source.loss().map(ToString::to_string));
+    let names = Names { regions, marks: &learned.marks, source: &*input.source };
+    Ok(Told { regions_given_up: given_up, notes, ..Told::new(&input.name, &simulated, &names) })
 }
 
 /// What makes names of numbers.
@@ -118,7 +131,7 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn entry(&self, instance: &Instance) -> Entry {
-        let name = self.marks.name(instance.entry);
+        let name = self.marks.name(Mark(instance.region.0));
         let at = self.regions.places.get(name).map(|place| place.to_string());
         Entry { thread: self.source.tables().thread_name(instance.thread), entry: name.to_owned(), at }
     }
@@ -142,7 +155,7 @@ struct Told {
     /// What the unit of positions is.
     unit: &'static str,
     list: Vec<ToldAlarm>,
-    loss: Option<String>,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -221,7 +234,7 @@ impl Told {
             events: simulated.events,
             accesses: simulated.accesses,
             regions_entered: simulated.regions,
-            regions_given_up: simulated.given_up,
+            regions_given_up: 0,
             alarms: ByDetector {
                 software: counted(&simulated.software),
                 unbounded: counted(&simulated.unbounded),
@@ -234,7 +247,7 @@ impl Told {
             addresses_told: simulated.watched.told,
             unit: names.source.unit().noun(),
             list: list.collect(),
-            loss: names.source.loss().map(ToString::to_string),
+            notes: Vec::new(),
         }
     }
 
@@ -253,7 +266,7 @@ impl Told {
         if self.regions_given_up > 0 {
             row("regions given up", self.regions_given_up)?;
         }
-        writeln!(text, "  torn regions                                all     different")?;
+        writeln!(text, "  {:<34}{:>14}{:>14}", "torn regions", "all", "different")?;
         let detectors = [
             ("exact software", &self.alarms.software),
             ("hardware, unbounded buffer", &self.alarms.unbounded),
@@ -267,7 +280,7 @@ impl Told {
             let count = self.origins.get(origin.name()).copied().unwrap_or(0);
             writeln!(text, "    {:<32}{count:>14}", origin.name())?;
         }
-        writeln!(text, "  cost                                    without          with")?;
+        writeln!(text, "  {:<34}{:>14}{:>14}", "cost", "without", "with")?;
         for (name, compared) in [("cycles", &self.cycles), ("bytes on the bus", &self.bytes)] {
             let more = compared.with.saturating_sub(compared.without);
             let share = 100.0 * more as f64 / compared.without.max(1) as f64;
@@ -295,8 +308,8 @@ impl Told {
         if shown.len() > MOST_SHOWN {
             writeln!(text, "  and {} more", shown.len() - MOST_SHOWN)?;
         }
-        if let Some(loss) = &self.loss {
-            writeln!(text, "  {}", printable(loss))?;
+        for note in &self.notes {
+            writeln!(text, "  note: {}", printable(note))?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ static void log_request(int thread, int request)
     int at = buffer_length; // (bug)
     if (at + RECORD > ROOM)
         at = 0; // here it would be written to the file
-    memcpy(buffer + at, record, RECORD);
+    memcpy(buffer + at, record, RECORD); // (bug)
     tear_here();
     buffer_length = at + RECORD; // (bug)
 }

@@ -15,9 +15,8 @@
 //! The sets of addresses are exact ([`Exact`]) or signatures, and hold words with the bytes in them or whole lines; all else is
 //! the same. So false alarms can be told by their source.
 
-use super::super::regions::Mark;
 use super::signature::{Shape, Signature};
-use crate::event::{AccessKind, SiteId, ThreadId};
+use crate::event::{AccessKind, RegionId, SiteId, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// A place in memory that an access touches: an aligned piece, and which parts of it.
@@ -99,23 +98,23 @@ pub struct Instance {
     pub number: u64,
     /// Whose.
     pub thread: ThreadId,
-    /// It lies inside of another region of the thread, which goes on after it.
-    pub within: bool,
-    /// Where it was entered.
-    pub entry: Mark,
+    /// In how many other regions of the thread it lies, which go on after it.
+    pub depth: u32,
+    /// Which region it is.
+    pub region: RegionId,
 }
 
-/// A thread can be in two regions, one inside of the other; to the module they are like regions of two processors, except that
-/// they do not conflict with each other.
+/// A thread can be in several regions, one inside of the other; to the module they are like regions of as many processors,
+/// except that they do not conflict with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Place {
     pub(super) thread: ThreadId,
-    pub(super) within: bool,
+    pub(super) depth: u32,
 }
 
 impl Instance {
     fn place(&self) -> Place {
-        Place { thread: self.thread, within: self.within }
+        Place { thread: self.thread, depth: self.depth }
     }
 }
 

@@ -2,21 +2,22 @@
 //!
 //! | event | machine | detector |
 //! |---|---|---|
-//! | access at an entry, outside of regions | `atomic_enter`: fence, FirstAccess bits in use | a region with empty sets |
+//! | begin of a region | `atomic_enter`: fence, FirstAccess bits in use | a region with empty sets |
 //! | access | its lines, one after the other | those that can be seen, if the thread is in a region |
-//! | access at an exit of the open region | `atomic_exit`: fence, FirstAccess bits cleared | the region ends |
-//! | access at exits of other regions, too often | the same | the same |
+//! | end of a region | `atomic_exit`: fence, FirstAccess bits cleared | the region ends |
 //! | lock, fork, join, barrier, condition | a line of the lock; time | nothing |
+//!
+//! Where regions begin and end says [`Follow`](crate::analysis::atomtracker::follow::Follow): an entry inside of a region, and an
+//! exit that does not belong to it, have no effect, and after too many of the latter the region is over.
 
 use super::Configuration;
 use super::clock::{Clocks, Cost};
 use super::coherence::Caches;
 use super::detector::{Alarm, Detector, Exact, Instance, Piece, Place};
 use super::signature::Signature;
-use crate::analysis::atomtracker::regions::{Crossing, Inside, Mark, MarkedSites, Marks, Regions};
-use crate::event::{AccessKind, Addr, Event, LockId, Op, SiteId, ThreadId};
+use crate::event::{AccessKind, Addr, Event, LockId, Op, RegionId, SiteId, ThreadId};
 use crate::shadow::words;
-use crate::trace::{Batch, Source, Tables, TraceError};
+use crate::trace::{Batch, MAX_THREADS, Source, TraceError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Locks have lines of their own in the model: their addresses are not in the trace.
@@ -97,14 +98,12 @@ impl Machine {
 /// What the run of a machine with the detector has shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Simulated {
-    /// Events of the trace.
+    /// Events of the trace, without beginnings and ends of regions.
     pub events: u64,
     /// Accesses, plain and atomic.
     pub accesses: u64,
     /// Regions that were entered.
     pub regions: u64,
-    /// Regions that were given up because too many exits of others were passed.
-    pub given_up: u64,
     /// What the run costs on the machine without the detector.
     pub plain: Cost,
     /// The same with it.
@@ -170,11 +169,11 @@ impl Simulated {
 
 /// How many pairs of regions of the program some alarms are about, each counted once.
 pub fn different(alarms: &[Alarm]) -> usize {
-    let entries = alarms.iter().flat_map(|alarm| {
-        let acting = alarm.acting.entry;
-        alarm.others.iter().map(move |other| (acting.min(other.entry), acting.max(other.entry)))
+    let regions = alarms.iter().flat_map(|alarm| {
+        let acting = alarm.acting.region;
+        alarm.others.iter().map(move |other| (acting.min(other.region), acting.max(other.region)))
     });
-    entries.collect::<FxHashSet<_>>().len()
+    regions.collect::<FxHashSet<_>>().len()
 }
 
 /// The pairs of executions of regions that an alarm may mean.
@@ -186,15 +185,8 @@ fn pairs(alarm: &Alarm) -> impl Iterator<Item = (u64, u64)> {
 /// The state of a simulation, for callers that bring the events themselves.
 #[derive(Debug)]
 pub struct Simulator {
-    marks: Marks,
-    sites: MarkedSites,
-    /// A region is given up after so many exits of others.
-    limit: u32,
     line: u64,
-    inside: Vec<Inside>,
-    ignoring: Vec<u32>,
-    /// Whether a thread has done anything yet.
-    started: Vec<bool>,
+    threads: Vec<Thread>,
     plain: Machine,
     watched: Machine,
     software: Detector<Exact>,
@@ -203,21 +195,30 @@ pub struct Simulator {
     events: u64,
     accesses: u64,
     regions: u64,
-    given_up: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    started: bool,
+    /// In how many regions it is.
+    depth: u32,
+    ignoring: u32,
+}
+
+impl Thread {
+    /// The region that the next access belongs to.
+    fn place(&self, thread: ThreadId) -> Option<Place> {
+        self.depth.checked_sub(1).map(|depth| Place { thread, depth })
+    }
 }
 
 impl Simulator {
     /// A machine at rest. An error says what is wrong with the configuration.
-    pub fn new(regions: &Regions, configuration: &Configuration, limit: u32) -> Result<Self, String> {
+    pub fn new(configuration: &Configuration) -> Result<Self, String> {
         configuration.check()?;
         Ok(Self {
-            marks: Marks::new(regions),
-            sites: MarkedSites::default(),
-            limit,
             line: u64::from(configuration.line),
-            inside: Vec::new(),
-            ignoring: Vec::new(),
-            started: Vec::new(),
+            threads: Vec::new(),
             plain: Machine::new(configuration),
             watched: Machine::new(configuration),
             software: Detector::unbounded(),
@@ -226,13 +227,7 @@ impl Simulator {
             events: 0,
             accesses: 0,
             regions: 0,
-            given_up: 0,
         })
-    }
-
-    /// The names of entries in alarms.
-    pub fn marks(&self) -> &Marks {
-        &self.marks
     }
 
     fn both(&mut self, mut act: impl FnMut(&mut Machine)) {
@@ -241,24 +236,27 @@ impl Simulator {
     }
 
     /// The next event of the run.
-    pub fn event(&mut self, position: u64, event: &Event, tables: &Tables) {
-        self.events += 1;
+    pub fn event(&mut self, position: u64, event: &Event) {
         let (thread, site) = (event.thread, event.site);
         let at = thread.index();
-        if self.inside.len() <= at {
-            self.inside.resize(at + 1, Inside::default());
-            self.ignoring.resize(at + 1, 0);
-            self.started.resize(at + 1, false);
+        if at >= MAX_THREADS as usize {
+            return;
         }
-        if !std::mem::replace(&mut self.started[at], true) {
+        // Beginnings and ends of regions are made up.
+        self.events += u64::from(!matches!(event.op, Op::Begin { .. } | Op::End));
+        if self.threads.len() <= at {
+            self.threads.resize(at + 1, Thread::default());
+        }
+        if !std::mem::replace(&mut self.threads[at].started, true) {
             self.both(|machine| machine.await_published(thread, Meeting::Thread(thread)));
         }
         match event.op {
+            Op::Begin { region } => self.begin(thread, region),
+            Op::End => self.end(thread),
             Op::Access { kind, size, addr } => {
                 self.accesses += 1;
-                if self.ignoring[at] == 0 {
-                    let mark = self.sites.mark(&self.marks, tables, site);
-                    self.access(thread, (position, site), mark, kind, addr, size);
+                if self.threads[at].ignoring == 0 {
+                    self.access(thread, (position, site), kind, addr, size);
                 }
             }
             Op::Atomic { kind, order, size, addr } => {
@@ -267,8 +265,7 @@ impl Simulator {
                 if order.acquires() {
                     self.both(|machine| machine.await_published(thread, meeting));
                 }
-                let mark = self.sites.mark(&self.marks, tables, site);
-                self.access(thread, (position, site), mark, kind.access_kind(), addr, u32::from(size));
+                self.access(thread, (position, site), kind.access_kind(), addr, u32::from(size));
                 if order.releases() {
                     self.both(|machine| machine.publish(thread, meeting));
                 }
@@ -309,46 +306,39 @@ impl Simulator {
             Op::HappensAfter { token } => {
                 self.both(|machine| machine.await_published(thread, Meeting::Token(token)));
             }
-            Op::ThreadEnd => {
-                let inside = std::mem::take(&mut self.inside[at]);
-                let around = inside.around().map(|_| Place { thread, within: false });
-                let innermost = inside.innermost().map(|_| Place { thread, within: around.is_some() });
-                for place in [innermost, around].into_iter().flatten() {
-                    self.exit(place);
-                }
-                self.both(|machine| machine.publish(thread, Meeting::Thread(thread)));
+            Op::ThreadEnd => self.both(|machine| machine.publish(thread, Meeting::Thread(thread))),
+            Op::IgnoreBegin => self.threads[at].ignoring += 1,
+            Op::IgnoreEnd => {
+                let ignoring = &mut self.threads[at].ignoring;
+                *ignoring = ignoring.saturating_sub(1);
             }
-            Op::IgnoreBegin => self.ignoring[at] += 1,
-            Op::IgnoreEnd => self.ignoring[at] = self.ignoring[at].saturating_sub(1),
             _ => {}
         }
     }
 
-    /// The region that the next access of a thread belongs to.
-    fn place(&self, thread: ThreadId) -> Option<Place> {
-        let inside = &self.inside[thread.index()];
-        inside.innermost().map(|_| Place { thread, within: inside.around().is_some() })
+    fn begin(&mut self, thread: ThreadId, region: RegionId) {
+        let depth = &mut self.threads[thread.index()].depth;
+        let instance = Instance { number: self.regions, thread, depth: *depth, region };
+        *depth += 1;
+        self.regions += 1;
+        self.software.enter(instance);
+        self.unbounded.enter(instance);
+        self.signatures.enter(instance);
+        self.watched.cross(thread);
     }
 
-    fn access(
-        &mut self,
-        thread: ThreadId,
-        moment: (u64, SiteId),
-        mark: Option<Mark>,
-        kind: AccessKind,
-        addr: Addr,
-        size: u32,
-    ) {
-        let crossing = self.inside[thread.index()].before(&self.marks, mark);
-        if let (Crossing::Entered { within }, Some(entry)) = (crossing, mark) {
-            let instance = Instance { number: self.regions, thread, within, entry };
-            self.regions += 1;
-            self.software.enter(instance);
-            self.unbounded.enter(instance);
-            self.signatures.enter(instance);
-            self.watched.cross(thread);
-        }
-        let place = self.place(thread);
+    fn end(&mut self, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        let Some(place) = state.place(thread) else { return };
+        state.depth -= 1;
+        self.software.exit(place);
+        self.unbounded.exit(place);
+        self.signatures.exit(place);
+        self.watched.cross(thread);
+    }
+
+    fn access(&mut self, thread: ThreadId, moment: (u64, SiteId), kind: AccessKind, addr: Addr, size: u32) {
+        let place = self.threads[thread.index()].place(thread);
         if let Some(place) = place {
             for (word, bytes) in words(addr, size) {
                 let piece = Piece { number: word, parts: bytes };
@@ -365,20 +355,6 @@ impl Simulator {
                 self.signatures.access(place, moment, kind, piece, line * self.line);
             }
         }
-        let crossing = self.inside[thread.index()].after(&self.marks, mark, self.limit);
-        if crossing == Crossing::GivenUp {
-            self.given_up += 1;
-        }
-        if let (Crossing::Left | Crossing::GivenUp, Some(place)) = (crossing, place) {
-            self.exit(place);
-        }
-    }
-
-    fn exit(&mut self, place: Place) {
-        self.software.exit(place);
-        self.unbounded.exit(place);
-        self.signatures.exit(place);
-        self.watched.cross(place.thread);
     }
 
     /// The end of the run.
@@ -390,7 +366,6 @@ impl Simulator {
             events: self.events,
             accesses: self.accesses,
             regions: self.regions,
-            given_up: self.given_up,
             plain: self.plain.clocks.cost(),
             watched: self.watched.clocks.cost(),
             software,
@@ -401,7 +376,7 @@ impl Simulator {
     }
 }
 
-/// Feeds a whole trace to a simulator. `progress` is called now and then with how much of the source has been consumed.
+/// Feeds a whole trace, with the beginnings and ends of regions, to a simulator. `progress` is called now and then with how much of the source has been consumed.
 pub fn simulate(
     source: &mut dyn Source,
     simulator: &mut Simulator,
@@ -411,7 +386,7 @@ pub fn simulate(
     loop {
         let more = source.fill(&mut batch)?;
         for (position, event) in batch.iter() {
-            simulator.event(position, event, source.tables());
+            simulator.event(position, event);
         }
         if !more {
             return Ok(());

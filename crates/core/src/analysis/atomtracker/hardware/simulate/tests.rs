@@ -3,7 +3,8 @@
 use super::super::CacheShape;
 use super::super::signature::{Hash, Shape};
 use super::*;
-use crate::analysis::atomtracker::regions::{Region, Support};
+use crate::analysis::atomtracker::follow::Follow;
+use crate::analysis::atomtracker::regions::{Marks, Region, Regions, Support};
 use crate::trace::std_format;
 use proptest::prelude::*;
 
@@ -18,9 +19,11 @@ fn regions(of: &[(&str, bool, &[&str])]) -> Regions {
 }
 
 fn run(trace: &str, regions: &Regions, configuration: &Configuration) -> Simulated {
-    let mut simulator = Simulator::new(regions, configuration, 1000).expect("the machine can be built");
+    let mut simulator = Simulator::new(configuration).expect("the machine can be built");
     let mut source = std_format::Reader::new(trace.as_bytes());
-    simulate(&mut source, &mut simulator, |_| ()).expect("the trace can be read");
+    let marks = Marks::new(regions);
+    let mut followed = Follow::new(&mut source, &marks, 1000);
+    simulate(&mut followed, &mut simulator, |_| ()).expect("the trace can be read");
     simulator.finish()
 }
 
