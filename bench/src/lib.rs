@@ -5,6 +5,7 @@
 //! are interleaved: on a shared machine a slow moment then hits all of them alike.
 
 pub mod analyses;
+pub mod atomtracker;
 pub mod child;
 pub mod many_tasks;
 pub mod oracle;

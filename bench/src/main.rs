@@ -9,7 +9,7 @@ use keirin_bench::runtime::online::{self, Library, Mode};
 use keirin_bench::runtime::{self, Compiler, adversarial, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
-use keirin_bench::{analyses, many_tasks, oracle, tasks, traces, transactions};
+use keirin_bench::{analyses, atomtracker, many_tasks, oracle, tasks, traces, transactions};
 use keirin_core::generate::Family;
 use std::io::Write;
 use std::path::PathBuf;
@@ -109,6 +109,18 @@ fn main() -> Result<()> {
             };
             online::tables(&programs()?, &settings, print)
         }
+        Some(("atomtracker", arguments)) => {
+            let settings = atomtracker::Settings {
+                runs: *arguments.get_one("runs").expect("has a default"),
+                stop_after: *arguments.get_one("stop-after").expect("has a default"),
+                further: *arguments.get_one("further").expect("has a default"),
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                work: *arguments.get_one("work").expect("has a default"),
+                compiler: compilers(arguments)[0],
+                plots: arguments.get_one("plots").cloned(),
+            };
+            atomtracker::tables(&programs()?, &settings, print)
+        }
         Some(("adversarial", arguments)) => {
             let runs = *arguments.get_one("runs").expect("has a default");
             for compiler in compilers(arguments) {
@@ -160,6 +172,11 @@ fn command_line() -> Command {
         .action(ArgAction::Append)
         .value_parser(PossibleValuesParser::new(Compiler::ALL.map(Compiler::name)))
         .help("Compiler of the programs; both unless told otherwise");
+    let plots = Arg::new("plots")
+        .long("plots")
+        .value_name("FOLDER")
+        .value_parser(value_parser!(PathBuf))
+        .help("Write the tables as plots (SVG) as well");
     let counted = |name: &'static str, default: &'static str, most: i64| {
         let parser = value_parser!(u32).range(1..=most);
         Arg::new(name).long(name).value_name("N").default_value(default).value_parser(parser)
@@ -251,15 +268,24 @@ fn command_line() -> Command {
                         .action(ArgAction::Append)
                         .help("Threads of each application; may be given several times"),
                     counted("share", "100", 1000).help("Per cent of the usual work of each application"),
-                    Arg::new("plots")
-                        .long("plots")
-                        .value_name("FOLDER")
-                        .value_parser(value_parser!(PathBuf))
-                        .help("Write the tables as plots (SVG) as well"),
+                    plots.clone(),
                     Arg::new("applications")
                         .value_name("APPLICATION")
                         .num_args(0..)
                         .help("Applications; all by default"),
+                ]),
+        )
+        .subcommand(
+            Command::new("atomtracker")
+                .about("Regions that are inferred, bugs found by them, false alarms and costs, as in the AtomTracker paper")
+                .args([
+                    rounds.clone(),
+                    compiler.clone(),
+                    counted("runs", "40", 10_000).help("Good runs of each program to learn from, at most"),
+                    counted("stop-after", "5", 10_000).help("Runs without anything new after which learning stops"),
+                    counted("further", "5", 10_000).help("Further good runs, to look at for false alarms"),
+                    counted("work", "5000", 1_000_000).help("Times the usual requests of a program that are timed"),
+                    plots.clone(),
                 ]),
         )
         .subcommand(

@@ -4,7 +4,7 @@ use keirin_bench::programs::Programs;
 use keirin_bench::runtime::Compiler;
 use keirin_bench::runtime::online::{self, Library, Mode};
 use keirin_bench::shapes::Shape;
-use keirin_bench::{analyses, many_tasks, oracle, structure, tasks, traces, transactions};
+use keirin_bench::{analyses, atomtracker, many_tasks, oracle, structure, tasks, traces, transactions};
 use keirin_core::generate::Family;
 use std::path::Path;
 use std::process::Command;
@@ -118,6 +118,47 @@ fn structures_are_measured_on_all_shapes() {
             assert!(row[1..6].iter().all(|field| is_figure(field)), "{table}");
         }
     }
+}
+
+#[test]
+fn the_tables_of_the_atomtracker_paper_are_made() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = atomtracker::Settings {
+        runs: 8,
+        stop_after: 3,
+        further: 1,
+        rounds: 1,
+        work: 40,
+        compiler: Compiler::Gcc,
+        plots: Some(folder.path().to_owned()),
+    };
+    let mut tables = Vec::new();
+    atomtracker::tables(&programs(), &settings, |table| tables.push(table.to_owned()))
+        .expect("all runs work");
+    let [regions, bugs, alarms, costs] = tables.as_slice() else { panic!("four tables: {tables:?}") };
+    for row in &rows(regions)[..3] {
+        assert_eq!(row.len(), 10, "{regions}");
+        assert!(row[2..].iter().all(|field| field.ends_with('%')), "{regions}");
+    }
+    for row in rows(bugs) {
+        assert_eq!(row.len(), 8, "{bugs}");
+        assert!(
+            row[4] == "yes" && row[6] == row[7],
+            "every bug is found, by pairs those of the paper: {bugs}"
+        );
+    }
+    assert_eq!((rows(bugs).len(), rows(alarms).len(), rows(costs).len()), (8, 11, 11));
+    for row in rows(alarms) {
+        assert!([1, 3, 5, 7, 8, 9].iter().all(|&column| is_figure(row[column])), "{alarms}");
+        let figure = |column: usize| row[column].parse::<f64>().expect("a figure");
+        assert!(figure(1) <= figure(3) && figure(3) <= figure(5), "hardware misses nothing: {alarms}");
+    }
+    for row in &rows(costs)[..8] {
+        let figure = row[6].strip_suffix(" ×").expect("a ratio");
+        assert!(is_figure(figure), "{costs}");
+    }
+    let plots = std::fs::read_dir(folder.path()).expect("the folder is there").count();
+    assert_eq!(plots, 4);
 }
 
 #[test]

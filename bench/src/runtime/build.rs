@@ -41,22 +41,22 @@ impl Compiler {
 
 /// What is built into a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Build {
+pub(crate) enum Build {
     Native,
     Keirin,
     Sanitizer,
 }
 
 /// Builds programs into a folder.
-pub(super) struct Builder<'a> {
-    pub(super) programs: &'a Programs,
-    pub(super) compiler: Compiler,
-    pub(super) folder: &'a Path,
+pub(crate) struct Builder<'a> {
+    pub(crate) programs: &'a Programs,
+    pub(crate) compiler: Compiler,
+    pub(crate) folder: &'a Path,
 }
 
 impl Builder<'_> {
     /// Builds a program, unless that was done.
-    pub(super) fn build(&self, source: &Path, build: Build, flags: &[&str]) -> Result<PathBuf> {
+    pub(crate) fn build(&self, source: &Path, build: Build, flags: &[&str]) -> Result<PathBuf> {
         let name = source.file_stem().and_then(|name| name.to_str()).context("a source without a name")?;
         let target = self.folder.join(format!("{name}-{}-{build:?}", self.compiler.name()));
         if target.exists() {

@@ -2,7 +2,7 @@
 //! ThreadSanitizer.
 
 pub mod adversarial;
-mod build;
+pub(crate) mod build;
 pub mod online;
 mod ratios;
 pub mod stress;

@@ -55,6 +55,11 @@ pub(crate) fn read_small(path: &Path, kind: &str, most_bytes: u64) -> Result<Str
     String::from_utf8(bytes).map_err(|_| failed(&"it is not text in UTF-8, so it is something else"))
 }
 
+/// The line, from 1, in which a byte of a text is.
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
+}
+
 /// Opens a trace by the name that the user gave. If it will be read `twice`, what can be read only once is kept.
 pub(crate) fn open(name: &Path, lenient: bool, twice: bool) -> Result<Input> {
     let options = ReaderOptions { skip_damaged: lenient };

@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod process;
 mod progress;
+mod regions;
 mod report;
 mod running;
 mod runtime_files;
@@ -107,6 +108,13 @@ fn offline(matches: &ArgMatches) -> anyhow::Result<Exit> {
         }
         Some(("gen", matches)) => cmd::generate::run(&options::load(Table::Generate, matches)?),
         Some(("stats", matches)) => cmd::stats::run(&paths(matches), &options::load(Table::Stats, matches)?),
+        Some(("infer", matches)) => cmd::infer::run(&paths(matches), &options::load(Table::Infer, matches)?),
+        Some(("detect", matches)) => {
+            cmd::detect::run(&paths(matches), &options::load(Table::Detect, matches)?)
+        }
+        Some(("simulate", matches)) => {
+            cmd::simulate::run(&paths(matches), &options::load(Table::Simulate, matches)?)
+        }
         Some(("explain", matches)) => {
             let name = matches.get_one::<String>("rule").map(String::as_str);
             cmd::explain::run(name, || options::load(Table::Explain, matches))
@@ -170,6 +178,21 @@ fn command_line() -> Command {
             with_options(Command::new("stats"), Table::Stats)
                 .about("Tells what traces hold")
                 .arg(traces("Traces to count; - is standard input")),
+        )
+        .subcommand(
+            with_options(Command::new("infer"), Table::Infer)
+                .about("Learns atomic regions from the traces of good runs")
+                .arg(traces("Traces of good runs")),
+        )
+        .subcommand(
+            with_options(Command::new("detect"), Table::Detect)
+                .about("Checks whether learned regions are torn in recorded traces")
+                .arg(traces("Traces to check; - is standard input")),
+        )
+        .subcommand(
+            with_options(Command::new("simulate"), Table::Simulate)
+                .about("Runs traces on a modelled multicore that detects torn regions in hardware")
+                .arg(traces("Traces to simulate; - is standard input")),
         )
         .subcommand(
             with_options(Command::new("explain"), Table::Explain)

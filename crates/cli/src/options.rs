@@ -9,11 +9,12 @@ mod values;
 
 pub(crate) use sources::load;
 pub(crate) use values::{
-    Adversary, Algorithm, Analyses, AnalysisName, Check, Checks, ColorChoice, Format, Size, StructureName,
-    Switch, TraceFormat, When,
+    Adversary, Algorithm, Analyses, AnalysisName, Cache, Check, Checks, ColorChoice, Format, Size,
+    StructureName, Switch, TraceFormat, When,
 };
 
 use crate::atomic::Rule;
+use keirin_core::analysis::atomtracker::hardware::signature::Hash;
 use keirin_core::generate::{Discipline, Family};
 use regex::Regex;
 use std::path::PathBuf;
@@ -33,6 +34,9 @@ pub(crate) enum Command {
     Explain,
     Run,
     Record,
+    Simulate,
+    Infer,
+    Detect,
 }
 
 /// One row of the table.
@@ -134,27 +138,27 @@ options! {
         "Leave out accesses by the only thread that has accessed the data so far; may hide findings";
     "skip-read-only" skip_read_only: bool = "", "", [Check],
         "Leave out reads of data that is not written any more; may hide findings";
-    "lenient" lenient: bool = "", "", [Check Convert Stats],
+    "lenient" lenient: bool = "", "", [Check Convert Stats Simulate Infer Detect],
         "Go on after events that cannot have happened and blocks that are damaged, and count them";
-    "format" format: Format = "terminal", "FORMAT", [Check Demo Run],
-        "Report as `terminal`, `json`, `sarif` or `dot`";
-    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats Run Record],
+    "format" format: Format = "terminal", "FORMAT", [Check Demo Run Simulate Detect],
+        "Report as `terminal`, `json`, `sarif` or `dot`; a simulation as one of the first two";
+    "output" output: Option<PathBuf> = "", "FILE", [Check Demo Convert Generate Stats Run Record Simulate Infer Detect],
         "Write to a file instead of standard output; for `record`, the trace";
-    "color" color: ColorChoice = "auto", "WHEN", [Check Demo Run],
+    "color" color: ColorChoice = "auto", "WHEN", [Check Demo Run Detect],
         "Colour: `auto`, `always` or `never`; NO_COLOR is honoured by `auto`";
-    "max-per-site" max_per_site: u64 = "10", "N", [Check Run],
+    "max-per-site" max_per_site: u64 = "10", "N", [Check Run Detect],
         "Show at most this many findings for one place in the program; 0 shows all";
-    "suppressions" suppressions: Vec<PathBuf> = "", "FILE", [Check Run],
+    "suppressions" suppressions: Vec<PathBuf> = "", "FILE", [Check Run Detect],
         "Do not report what this file suppresses, with reasons; may be given several times";
-    "baseline" baseline: Option<PathBuf> = "", "FILE", [Check Run],
+    "baseline" baseline: Option<PathBuf> = "", "FILE", [Check Run Detect],
         "Report only what is not in this baseline";
-    "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check Run],
+    "write-baseline" write_baseline: Option<PathBuf> = "", "FILE", [Check Run Detect],
         "Write the findings as a baseline for later runs";
-    "suggest-suppressions" suggest_suppressions: bool = "", "", [Check Run],
+    "suggest-suppressions" suggest_suppressions: bool = "", "", [Check Run Detect],
         "Print an entry for the suppression file after each finding that is reported";
-    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check Explain Run],
+    "source-root" source_root: Vec<PathBuf> = "", "DIR", [Check Explain Run Detect],
         "Look for source files here as well; may be given several times";
-    "stats" stats: bool = "", "", [Check Run],
+    "stats" stats: bool = "", "", [Check Run Detect],
         "Print figures about the work of the analyses";
     "record" record: Option<PathBuf> = "", "FILE", [Run],
         "Record a trace as well, for `keirin check`";
@@ -168,7 +172,7 @@ options! {
         "How much shadow memory the runtime may take inside of the program, as 500M or 4G; memory that the program touches later is not looked at, and that is told";
     "library-locks" library_locks: bool = "", "", [Run Record],
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
-    "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats],
+    "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats Simulate Infer Detect],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
         "Format to write: `std` (text) or `ktrace` (native); by default what the name of the output says, else `std`";
@@ -194,6 +198,44 @@ options! {
         "Share of the atomic regions that another thread tears, or of the tasks with a race or a torn region, from 0 to 1";
     "seed" seed: u64 = "1", "N", [Generate],
         "Seed of the random choices: the same seed gives the same bytes";
+    "regions" regions: Option<PathBuf> = "", "FILE", [Simulate Infer Detect],
+        "Regions that `keirin infer` has learned; `infer` itself goes on from them";
+    "threshold" threshold: u64 = "1", "N", [Infer],
+        "Keep only regions that this many runs show, if bad runs may be among them; from 2 on each run is looked at by itself";
+    "stop-after" stop_after: u64 = "5", "N", [Infer],
+        "Stop after so many runs that show nothing new; 0 uses all";
+    "jobs" jobs: Option<u64> = "", "N", [Infer],
+        "How many traces to read at the same time; by default as many as there are processors. The result does not depend on it";
+    "no-critical-sections" no_critical_sections: bool = "", "", [Infer],
+        "Split critical sections like anything else";
+    "no-loops" no_loops: bool = "", "", [Infer],
+        "Do not look at loops";
+    "count-synchronization" count_synchronization: bool = "", "", [Infer],
+        "Let operations on locks conflict with each other, as accesses do";
+    "no-nested" no_nested: bool = "", "", [Infer],
+        "Do not look for regions around others";
+    "mismatches" mismatches: u64 = "1000", "N", [Simulate Detect],
+        "A region is given up after so many exits of other regions";
+    "cores" cores: u64 = "4", "N", [Simulate],
+        "Cores of the modelled machine; threads beyond that share them";
+    "cache-line" cache_line: u64 = "64", "BYTES", [Simulate],
+        "Bytes of a cache line";
+    "l1" l1: Cache = "32K:4:2", "SIZE:WAYS:CYCLES", [Simulate],
+        "The first level of each core's caches";
+    "l2" l2: Cache = "512K:8:12", "SIZE:WAYS:CYCLES", [Simulate],
+        "The second level of each core's caches, which holds all of the first";
+    "memory-cycles" memory_cycles: u64 = "80", "N", [Simulate],
+        "Cycles until memory has answered";
+    "bus-bytes" bus_bytes: u64 = "128", "N", [Simulate],
+        "Bytes that the bus transfers in a cycle";
+    "signature-bits" signature_bits: u64 = "2048", "N", [Simulate],
+        "Bits of a physical signature";
+    "signature-parts" signature_parts: u64 = "4", "N", [Simulate],
+        "Physical signatures of a logical one";
+    "signature-hash" signature_hash: Hash = "permuted", "NAME", [Simulate],
+        "How an address becomes bits of a signature: `permuted`, `parity` or `multiplied`";
+    "shadows" shadows: u64 = "1", "N", [Simulate],
+        "Shadow signatures of a thread, for regions that have ended and are still compared";
 }
 
 /// The option names that a command takes.
@@ -241,6 +283,9 @@ mod tests {
             Command::Explain => "explain",
             Command::Run => "run",
             Command::Record => "record",
+            Command::Simulate => "simulate",
+            Command::Infer => "infer",
+            Command::Detect => "detect",
         }
     }
 

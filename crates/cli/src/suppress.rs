@@ -13,6 +13,7 @@
 //! location that a race is about and whatever the steps touch, locks too. In a pattern `*` stands for any text, `/` and `::` included, `?` for one
 //! character, and `\` takes the next character as it is.
 
+use crate::input::line_of;
 use crate::report::Finding;
 use crate::report::model::{Frame, Status};
 use keirin_core::finding::Rule;
@@ -186,10 +187,6 @@ fn days_of(year: u64, month: u64) -> u64 {
 /// True if the findings are not all at one place: only then does matching them all say something.
 fn differ(findings: &[Finding]) -> bool {
     findings.iter().map(|finding| format!("{:?}", finding.primary)).collect::<BTreeSet<_>>().len() > 1
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
 }
 
 /// Turns a raw entry into a checked one, or says what is wrong and at which byte.

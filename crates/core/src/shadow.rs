@@ -115,7 +115,7 @@ impl<C: Clone + Default> Page<C> {
 }
 
 /// The bytes of each word that a range covers: (word number, mask).
-fn words(addr: Addr, size: u32) -> impl Iterator<Item = (u64, u8)> {
+pub(crate) fn words(addr: Addr, size: u32) -> impl Iterator<Item = (u64, u8)> {
     // A range that would run past the end of memory ends there.
     let last = addr.0.saturating_add(u64::from(size.max(1)) - 1);
     (addr.0 / WORD_BYTES..=last / WORD_BYTES).map(move |word| {

@@ -5,11 +5,14 @@ pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod detect;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod infer;
 pub(crate) mod record;
 pub(crate) mod run;
+pub(crate) mod simulate;
 pub(crate) mod stats;
 
 /// How keirin ends; the numbers are part of its interface.

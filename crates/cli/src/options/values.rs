@@ -1,6 +1,8 @@
 //! The types of options: how each is read from text.
 
 use crate::atomic::{Rule, pattern};
+use keirin_core::analysis::atomtracker::hardware::CacheShape;
+use keirin_core::analysis::atomtracker::hardware::signature::Hash;
 use keirin_core::generate::{Discipline, Family, PlanError};
 use regex::Regex;
 use std::num::{IntErrorKind, ParseIntError};
@@ -204,12 +206,8 @@ choice!(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Size(pub(crate) u64);
 
-impl Setting for Option<Size> {
-    fn unset() -> Self {
-        None
-    }
-
-    fn assign(&mut self, text: &str) -> Result<(), String> {
+impl Size {
+    fn parse(text: &str) -> Result<Self, String> {
         let (digits, unit) = match text.char_indices().last() {
             Some((at, letter)) if letter.is_ascii_alphabetic() => (&text[..at], letter.to_ascii_uppercase()),
             _ => (text, 'B'),
@@ -224,7 +222,50 @@ impl Setting for Option<Size> {
         };
         let bytes = number(digits).map_err(|_| format!("`{text}` is no size: write 500M or 4G"))?;
         let bytes = bytes.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
-        *self = Some(Size(bytes.ok_or_else(|| format!("`{text}` is too large, or nothing"))?));
+        Ok(Self(bytes.ok_or_else(|| format!("`{text}` is too large, or nothing"))?))
+    }
+}
+
+impl Setting for Option<Size> {
+    fn unset() -> Self {
+        None
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = Some(Size::parse(text)?);
+        Ok(())
+    }
+}
+
+/// A cache of the modelled machine, written as `32K:4:2`: its size, its ways, and the cycles that it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cache(pub(crate) CacheShape);
+
+impl Setting for Cache {
+    fn unset() -> Self {
+        Self(CacheShape { bytes: 0, ways: 0, cycles: 0 })
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let [size, ways, cycles] = parts[..] else {
+            return Err(format!("`{text}` is no cache: write its size, ways and cycles, as in 32K:4:2"));
+        };
+        let small = |text: &str| {
+            u32::try_from(number(text)?).map_err(|_| format!("`{text}` is more than any cache has"))
+        };
+        self.0 = CacheShape { bytes: Size::parse(size)?.0, ways: small(ways)?, cycles: small(cycles)? };
+        Ok(())
+    }
+}
+
+impl Setting for Hash {
+    fn unset() -> Self {
+        Self::default()
+    }
+
+    fn assign(&mut self, text: &str) -> Result<(), String> {
+        *self = text.parse()?;
         Ok(())
     }
 }

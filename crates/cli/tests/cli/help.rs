@@ -6,8 +6,22 @@ use crate::support::Sandbox;
 fn help_of_all_commands() {
     let sandbox = Sandbox::new();
     let mut pages = String::new();
-    let commands =
-        ["", "run", "record", "check", "demo", "convert", "gen", "stats", "explain", "doctor", "completions"];
+    let commands = [
+        "",
+        "run",
+        "record",
+        "check",
+        "demo",
+        "convert",
+        "gen",
+        "stats",
+        "infer",
+        "detect",
+        "simulate",
+        "explain",
+        "doctor",
+        "completions",
+    ];
     for command in commands {
         let run = sandbox.keirin(&format!("{command} --help")).exits(0);
         assert_eq!(run.err, "");

@@ -18,7 +18,9 @@ mod openmp;
 mod options;
 mod output;
 mod projects;
+mod regions;
 mod run;
+mod simulate;
 mod support;
 mod tasks;
 

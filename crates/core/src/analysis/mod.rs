@@ -18,6 +18,8 @@
 pub mod aerodrome;
 pub mod any;
 pub mod atomizer;
+pub mod atomtracker;
+pub mod avio;
 mod both;
 pub mod empty;
 pub mod eraser;
