@@ -14,7 +14,7 @@ use super::schedule;
 use super::snippet::snippets;
 use super::text::list;
 use crate::sources::Sources;
-use crate::symbols::{CodeFrame, Symbols};
+use crate::symbols::{self, CodeFrame, Symbols};
 use keirin_core::event::{FunctionId, RegionId, SiteId, StackId};
 use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
@@ -232,6 +232,11 @@ impl Names<'_> {
         let outermost = self.frames(site, FunctionId::NONE);
         if frames.is_empty() || outermost[0] != Frame::default() {
             frames.extend(outermost);
+        }
+        // Calls that go through the runtime are the program's and its library's for who reads this.
+        let of_program = |frame: &Frame| !frame.function.as_deref().is_some_and(symbols::is_runtime);
+        if frames.iter().any(of_program) {
+            frames.retain(of_program);
         }
         frames
     }

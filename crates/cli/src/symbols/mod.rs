@@ -45,6 +45,11 @@ type ModuleKey = (Box<str>, Box<[u8]>);
 /// The functions around an instruction, the innermost first.
 type Frames = Rc<[CodeFrame]>;
 
+/// True if a function is one of the runtime's own, which is linked into the program.
+pub(crate) fn is_runtime(function: &str) -> bool {
+    function.starts_with("keirin_rt::") || function.starts_with("<keirin_rt::")
+}
+
 /// The modules that were looked at so far.
 #[derive(Default)]
 pub(crate) struct Symbols {
@@ -97,7 +102,8 @@ impl Symbols {
         let advisable = loaded.as_ref().is_some_and(|loaded| loaded.elf.instrumented)
             || !SYSTEM_LIBRARIES.iter().any(|folder| known.path.starts_with(folder));
         let frames: Frames = loaded.map_or_else(Rc::default, |loaded| loaded.frames(address).into());
-        if !frames.is_empty() && frames.iter().all(|frame| frame.source.is_none()) && advisable {
+        let of_program = |frame: &CodeFrame| !frame.function.as_deref().is_some_and(is_runtime);
+        if frames.iter().any(of_program) && frames.iter().all(|frame| frame.source.is_none()) && advisable {
             let name = file_name(&known.path);
             self.note(format!("{name} tells no source lines: build it with -g"));
         }
