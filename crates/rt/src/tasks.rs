@@ -44,7 +44,7 @@ use crate::{layout, telling, tls};
 use discipline::Discipline;
 use keirin_core::analysis::Part;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::analysis::tasks::{Block, Descent, Flagged, Order, Present, Questions};
+use keirin_core::analysis::tasks::{Block, Calls, Descent, Flagged, Order, Present, Questions};
 use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::{Families, History};
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
@@ -101,6 +101,8 @@ struct Worker {
     recent: Recent,
     questions: Questions,
     flagged: Flagged,
+    /// The innermost calls that are open, if they are known.
+    calls: Calls,
     /// Stand in for the sets of locks where none can be needed.
     no_sets: Option<Box<(Locksets, Families)>>,
     /// After so many sweeps the answers are void.
@@ -389,6 +391,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             locks: data.history.locks(),
             step_instance: data.step_instance,
             block: data.block,
+            calls: worker.calls,
             history: &data.history,
             known_before: &data.known_before,
             era: self.era.load(Ordering::Relaxed),
@@ -427,7 +430,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         thread.note_stack(addr);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let at = step(thread, op, place);
+        let calls = thread.innermost_calls();
         let (worker, findings) = self.acting(thread);
+        worker.calls = calls;
         let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
         let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {

@@ -11,7 +11,7 @@ use crate::watcher::Watcher;
 use crate::{blocks, own, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::analysis::tasks::{Block, Flagged, Questions};
+use keirin_core::analysis::tasks::{Block, Calls, Flagged, Questions};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
@@ -38,6 +38,7 @@ impl Worker {
             recent: super::Recent::new(),
             questions: Questions::default(),
             flagged: Flagged::default(),
+            calls: Calls::default(),
             no_sets: None,
             sweeps: 0,
         }

@@ -27,7 +27,9 @@
 //! that the program marks as members of a [group](groups): all accesses of them that it has outside of blocks.
 //!
 //! **Gaps.** Where nothing is marked, a step that reads a location under a lock and writes it under a later hold of the same
-//! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it.
+//! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it. Where
+//! the open calls are known ([`Calls`]), both must lie within one call of some function, not many calls further out: a thread that
+//! reads something here and writes it there, an hour later, has not decided the one by the other.
 //!
 //! **Groups** of locations that must be seen together: [`groups`].
 //!
@@ -45,7 +47,7 @@ pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Order, Present, TaskAnalysis, remembered};
+use super::{Calls, Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
@@ -175,6 +177,7 @@ struct LastRead {
     version: u32,
     locks: LocksetId,
     site: SiteId,
+    calls: Calls,
 }
 
 /// What is remembered about a location.
@@ -515,6 +518,7 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
                 version: now.history.version(),
                 locks: now.locks,
                 site: now.at.moment.site,
+                calls: now.calls,
             };
             match mine {
                 Some(index) => more.last_reads[index] = read,
@@ -530,7 +534,10 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             let held = now.locksets.for_reads(now.locks);
             let held_then = now.locksets.for_reads(read.locks);
             let common = now.locksets.intersection(held, held_then);
-            if common.is_empty() || !now.released_since(read.version, common) {
+            if common.is_empty()
+                || !now.released_since(read.version, common)
+                || !are_near(&read.calls, &now.calls)
+            {
                 return;
             }
             let family = now.family_since(read.version);
@@ -551,6 +558,13 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
         }
     }
+}
+
+/// True if one call of a function holds both, at most a few calls further out; also if calls are not known. What is done in a
+/// thread without such a call in common has little to do with each other.
+fn are_near(first: &Calls, second: &Calls) -> bool {
+    let known = |calls: &Calls| calls[0] != 0;
+    !known(first) || !known(second) || first.iter().any(|call| *call != 0 && second.contains(call))
 }
 
 /// Remembers the access as a possible A2. What the step has learned in its middle does not count: an access of which it
