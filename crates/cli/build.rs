@@ -47,9 +47,15 @@ fn main() {
     let root = cli.join("../..");
     println!("cargo::rerun-if-changed={}", cli.join("build.rs").display());
     println!("cargo::rerun-if-changed={}", cli.join("runtime").display());
-    for path in
-        ["include", "crates/facade", "crates/rt", "crates/core/src", "crates/core/Cargo.toml", "Cargo.toml", "Cargo.lock"]
-    {
+    for path in [
+        "include",
+        "crates/facade",
+        "crates/rt",
+        "crates/core/src",
+        "crates/core/Cargo.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     let files = if can_watch() { runtime(&cli, &root, &out) } else { Vec::new() };
@@ -103,17 +109,19 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     compile(&empty_source, &empty_object);
 
     let mut files = facade(root);
-    files.extend([
-        ("lib/keirin_rt.o", program),
-        ("lib/hooks.list", hooks),
-        ("lib/libkeirin.so", shared),
-        ("gcc/libtsan.so", empty_archive.clone()),
-        ("gcc/libtsan.a", empty_archive),
-        ("gcc/libtsan_preinit.o", empty_object),
-        ("include/keirin.h", root.join("include/keirin.h")),
-        ("prelude/tbb.h", cli.join("runtime/tbb_prelude.h")),
-    ]
-    .map(|(name, path)| (name.to_owned(), path)));
+    files.extend(
+        [
+            ("lib/keirin_rt.o", program),
+            ("lib/hooks.list", hooks),
+            ("lib/libkeirin.so", shared),
+            ("gcc/libtsan.so", empty_archive.clone()),
+            ("gcc/libtsan.a", empty_archive),
+            ("gcc/libtsan_preinit.o", empty_object),
+            ("include/keirin.h", root.join("include/keirin.h")),
+            ("prelude/tbb.h", cli.join("runtime/tbb_prelude.h")),
+        ]
+        .map(|(name, path)| (name.to_owned(), path)),
+    );
     files
 }
 

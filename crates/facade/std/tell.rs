@@ -3,7 +3,7 @@
 unsafe extern "C" {
     safe fn __keirin_rust_acquired(lock: usize, shared: usize);
     safe fn __keirin_rust_released(lock: usize, detail: usize);
-    safe fn __keirin_rust_used(object: usize, written: usize);
+    safe fn __keirin_rust_used(object: usize, written: usize, name: *const u8, length: usize);
     safe fn __keirin_rust_notified(condition: usize, all: usize);
     safe fn __keirin_rust_waited(condition: usize, detail: usize);
     safe fn __keirin_rust_arrived(barrier: usize, detail: usize);
@@ -36,18 +36,21 @@ pub(crate) fn released(lock: usize) {
 /// What a lock guards is read. An object without a size has no address of its own: then it is the lock.
 #[inline(always)]
 pub(crate) fn read<T: ?Sized>(object: &T, lock: usize) {
-    __keirin_rust_used(address(object, lock), 0);
+    used(object, lock, 0);
 }
 
 /// What a lock guards can be changed.
 #[inline(always)]
 pub(crate) fn written<T: ?Sized>(object: &T, lock: usize) {
-    __keirin_rust_used(address(object, lock), 1);
+    used(object, lock, 1);
 }
 
 #[inline(always)]
-fn address<T: ?Sized>(object: &T, lock: usize) -> usize {
-    if real::mem::size_of_val(object) == 0 { lock } else { object as *const T as *const () as usize }
+fn used<T: ?Sized>(object: &T, lock: usize, written: usize) {
+    let empty = real::mem::size_of_val(object) == 0;
+    let address = if empty { lock } else { object as *const T as *const () as usize };
+    let name = real::any::type_name::<T>();
+    __keirin_rust_used(address, written, name.as_ptr(), name.len());
 }
 
 #[inline(always)]

@@ -7,10 +7,14 @@
 //! Nobody tells which functions are entered, but all code has frame pointers. So the open calls are read from the stack
 //! whenever something is told. What lies there is not believed: a frame must be on the stack of the thread, above the last one.
 
+use crate::spin::Spin;
 use crate::thread::Thread;
 use crate::watch;
 use keirin_core::event::LockMode;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::arch::naked_asm;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls further out than so many are not looked at.
 const MOST_CALLS: usize = 128;
@@ -65,59 +69,119 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
     watch::on_thread(Thread::look_away);
 }
 
-/// Defines hooks of two arguments whose bodies know the address they return to and the frame of the function that calls them.
+/// The types of guarded objects. Code is made for each type apart, so that the place of a use says which it is.
+struct Types {
+    /// The places that are known, as far as there is room.
+    seen: [AtomicUsize; SEEN],
+    names: Spin<FxHashMap<usize, &'static [u8]>>,
+}
+
+/// Places that are found without looking into the table.
+const SEEN: usize = 1 << 10;
+
+static TYPES: Types = Types {
+    seen: [const { AtomicUsize::new(0) }; SEEN],
+    names: Spin::new(HashMap::with_hasher(FxBuildHasher)),
+};
+
+impl Types {
+    #[inline]
+    fn note(&self, pc: usize, name: *const u8, length: usize) {
+        let seen = &self.seen[(pc ^ pc >> 10) % SEEN];
+        if seen.load(Ordering::Relaxed) != pc {
+            seen.store(pc, Ordering::Relaxed);
+            watch::on_thread(|_| {
+                // SAFETY: the program passes the name of a type, which is constant.
+                let name = unsafe { std::slice::from_raw_parts(name, length) };
+                self.names.lock().insert(pc, name);
+            });
+        }
+    }
+}
+
+/// The type of the object that is used at a place, as people write it.
+pub(crate) fn type_used_at(pc: usize) -> Option<String> {
+    let name = TYPES.names.lock().get(&pc).copied()?;
+    Some(without_modules(&String::from_utf8_lossy(name)))
+}
+
+/// The name of a type without the modules that its parts are in: `HashMap<String, u32>`.
+fn without_modules(name: &str) -> String {
+    let mut short = String::new();
+    let mut part = 0;
+    for character in name.chars() {
+        match character {
+            ':' => short.truncate(part),
+            _ => {
+                short.push(character);
+                if !character.is_alphanumeric() && character != '_' {
+                    part = short.len();
+                }
+            }
+        }
+    }
+    short
+}
+
+/// Defines hooks whose bodies know the address they return to and the frame of the function that calls them. Of the four
+/// arguments a hook uses the first ones; the others may be anything.
 macro_rules! rust_hooks {
-    ($($(#[$attribute:meta])* fn $name:ident($object:ident, $detail:ident; $pc:ident, $frame:ident) $body:block)*) => {$(
+    ($($(#[$attribute:meta])* fn $name:ident($object:ident, $detail:ident, $name_of:ident, $length:ident; $pc:ident, $frame:ident) $body:block)*) => {$(
         $(#[$attribute])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(object: usize, detail: usize) {
-            extern "C" fn body($object: usize, $detail: usize, $pc: usize, $frame: usize) $body
-            naked_asm!("mov rdx, qword ptr [rsp]", "mov rcx, rbp", "jmp {body}", body = sym body)
+        pub extern "C" fn $name(object: usize, detail: usize, name: *const u8, length: usize) {
+            #[allow(unused_variables)]
+            extern "C" fn body($object: usize, $detail: usize, $name_of: *const u8, $length: usize, $pc: usize, $frame: usize) $body
+            naked_asm!("mov r8, qword ptr [rsp]", "mov r9, rbp", "jmp {body}", body = sym body)
         }
     )*};
 }
 
 rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.
-    fn __keirin_rust_acquired(lock, shared; pc, frame) {
+    fn __keirin_rust_acquired(lock, shared, _name, _length; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
         with_calls(frame, || watch::lock_acquired(lock, mode, pc));
     }
 
     /// A lock is about to be released.
-    fn __keirin_rust_released(lock, _detail; pc, frame) {
+    fn __keirin_rust_released(lock, _detail, _name, _length; pc, frame) {
         with_calls(frame, || watch::lock_released(lock, pc));
     }
 
-    /// The object that a lock guards is used: `written` is 1 if it can be changed.
-    fn __keirin_rust_used(object, written; pc, frame) {
+    /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
+    /// the program.
+    fn __keirin_rust_used(object, written, name, length; pc, frame) {
+        if watch::is_on() {
+            TYPES.note(pc, name, length);
+        }
         with_calls(frame, || if written == 1 { watch::write(object, 1, pc) } else { watch::read(object, 1, pc) });
     }
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.
-    fn __keirin_rust_notified(condition, all; pc, frame) {
+    fn __keirin_rust_notified(condition, all, _name, _length; pc, frame) {
         with_calls(frame, || watch::condition_notified(condition, all == 1, pc));
     }
 
     /// A wait for a condition was ended by a notification.
-    fn __keirin_rust_waited(condition, _detail; pc, frame) {
+    fn __keirin_rust_waited(condition, _detail, _name, _length; pc, frame) {
         with_calls(frame, || watch::condition_waited(condition, pc));
     }
 
     /// The thread is about to wait at a barrier.
-    fn __keirin_rust_arrived(barrier, _detail; pc, frame) {
+    fn __keirin_rust_arrived(barrier, _detail, _name, _length; pc, frame) {
         with_calls(frame, || watch::barrier_arrived(barrier, pc));
     }
 
     /// The thread goes on from a barrier.
-    fn __keirin_rust_left(barrier, _detail; pc, frame) {
+    fn __keirin_rust_left(barrier, _detail, _name, _length; pc, frame) {
         with_calls(frame, || watch::barrier_left(barrier, pc));
     }
 
     /// A thread is about to be created, by a call that is made at once. (A thread is told by `pthread_create`, which is called from
     /// within Rust's library: here is where the program has asked for it.)
-    fn __keirin_rust_spawns(_object, _detail; pc, frame) {
+    fn __keirin_rust_spawns(_object, _detail, _name, _length; pc, frame) {
         if watch::is_on() {
             watch::on_thread(|thread: &mut Thread| {
                 let stack = Stack::walk(frame, thread.stack_end);
@@ -128,7 +192,7 @@ rust_hooks! {
     }
 
     /// The thread was created, or not.
-    fn __keirin_rust_spawned(_object, _detail; _pc, _frame) {
+    fn __keirin_rust_spawned(_object, _detail, _name, _length; _pc, _frame) {
         if watch::is_on() {
             watch::on_thread(Thread::look_away);
         }
@@ -138,6 +202,19 @@ rust_hooks! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_told_without_their_modules() {
+        for (name, short) in [
+            ("std::collections::hash::map::HashMap<alloc::string::String, u32>", "HashMap<String, u32>"),
+            ("alloc::vec::Vec<(usize, a::B)>", "Vec<(usize, B)>"),
+            ("dyn a::b::Trait + core::marker::Send", "dyn Trait + Send"),
+            ("[u8; 4]", "[u8; 4]"),
+            ("()", "()"),
+        ] {
+            assert_eq!(without_modules(name), short);
+        }
+    }
 
     #[test]
     fn a_stack_is_followed_as_long_as_it_can_be_one() {

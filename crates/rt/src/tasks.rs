@@ -124,6 +124,9 @@ struct Sets {
     discipline: Discipline,
 }
 
+/// Order beside the tree is expected: all accesses that it may concern are kept from the beginning.
+static KEEP_ALL: AtomicBool = AtomicBool::new(false);
+
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
     analysis: A,
@@ -172,7 +175,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             regions: Regions::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),
-            keep_all: AtomicBool::new(false),
+            keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
             overflown: AtomicU64::new(0),
             sweep: sweep::Gate::default(),

@@ -47,6 +47,8 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     let mut settings = Settings::new(folder.path(), &analyses, &options)?;
     let way = Way::of(&options);
     run::set_way(&mut settings, way, &options);
+    // Threads that are joined in any order, scopes, channels.
+    settings.set("order-beside-tree", "1");
     if looking.critical_sections() {
         settings.set("critical-sections", "1");
     }
@@ -95,7 +97,9 @@ fn check_options(options: &Options) -> Result<()> {
 
 /// What a report says of the programs that ran.
 fn reported(collected: &run::Collected) -> Reported<'static> {
-    let name = |path: &str| Path::new(path).file_name().map_or(path.to_owned(), |name| name.to_string_lossy().into());
+    let name = |path: &str| {
+        Path::new(path).file_name().map_or(path.to_owned(), |name| name.to_string_lossy().into())
+    };
     let mut names: Vec<String> = Vec::new();
     for process in &collected.processes {
         let name = name(&process.program);

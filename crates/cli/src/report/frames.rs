@@ -31,7 +31,7 @@ pub(crate) fn is_system(frame: &Frame) -> bool {
     if let Some(file) = place.and_then(|place| place.file.as_deref()) {
         return SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder))
             || file.contains(CXX_HEADERS)
-            || RUST_FOLDERS.iter().any(|folder| file.contains(folder))
+            || is_of_rust(frame)
             || file == "keirin.h"
             || file.ends_with("/keirin.h")
             || file.contains("sysdeps/")
@@ -61,8 +61,18 @@ pub(crate) fn telling(stack: &[Frame]) -> Option<usize> {
     first(&own).or_else(|| first(&in_file)).or((!stack.is_empty()).then_some(0))
 }
 
+/// True for a frame in one of Rust's own libraries, or in the `std` that `cargo keirin` puts in front of them.
+fn is_of_rust(frame: &Frame) -> bool {
+    let file = frame.place.as_ref().and_then(|place| place.file.as_deref());
+    file.is_some_and(|file| RUST_FOLDERS.iter().any(|folder| file.contains(folder)))
+        || frame.function.as_deref().is_some_and(|function| function == "__rust_try")
+}
+
 /// True for what a library does on its own behalf, and nobody who calls it has heard of.
 pub(crate) fn is_plumbing(frame: &Frame) -> bool {
+    if is_of_rust(frame) {
+        return true;
+    }
     let Some(function) = frame.function.as_deref() else { return is_system(frame) };
     let name = bare(function);
     let hidden = STARTERS.contains(&name.as_str())

@@ -100,7 +100,10 @@ mod tests {
         let arguments = of("test --release --manifest-path a/Cargo.toml --lib -- --target x --target-dir y");
         assert_eq!(arguments.manifest(), Some(&PathBuf::from("a/Cargo.toml")));
         assert_eq!((arguments.has_target(), arguments.target_folder()), (false, None));
-        assert_eq!(arguments.words().join(OsStr::new(" ")), "test --release --manifest-path a/Cargo.toml --lib -- --target x --target-dir y");
+        assert_eq!(
+            arguments.words().join(OsStr::new(" ")),
+            "test --release --manifest-path a/Cargo.toml --lib -- --target x --target-dir y"
+        );
         for line in ["build --target x", "build --target=x"] {
             assert!(of(line).has_target(), "{line}");
         }

@@ -67,7 +67,11 @@ impl Toolchain {
     /// The documentation tool that belongs to it.
     pub(super) fn documentation_tool(&self) -> PathBuf {
         let compiler = Path::new(&self.compiler);
-        let name = if compiler.components().count() > 1 { compiler.with_file_name("rustdoc") } else { "rustdoc".into() };
+        let name = if compiler.components().count() > 1 {
+            compiler.with_file_name("rustdoc")
+        } else {
+            "rustdoc".into()
+        };
         std::env::var_os("RUSTDOC").filter(|name| !name.is_empty()).map_or(name, PathBuf::from)
     }
 
@@ -84,8 +88,7 @@ impl Toolchain {
         let folder = files.folder().join(format!("std-{commit}"));
         let library = folder.join("libstd.rlib");
         if !library.exists() {
-            std::fs::create_dir_all(&folder)
-                .with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
             if !self.compile(files, &folder, &library)? {
                 crate::tell(&format!(
                     "warning: the std of keirin cannot be compiled by Rust {release}, which is not known yet (1.{} to 1.{} \
@@ -145,8 +148,13 @@ mod tests {
         let text = "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\ncommit-hash: 59807616e1fa2540724bfbac14d7976d7e4a3860\n\
                     commit-date: 2026-04-14\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
         let version = Version::parse(text).unwrap();
-        assert_eq!((version.minor, &*version.commit, &*version.host), (95, "59807616e", "x86_64-unknown-linux-gnu"));
-        let nightly = text.replace("release: 1.95.0", "release: 1.97.0-nightly").replace("hash: 59807616e1", "hash: unknown");
+        assert_eq!(
+            (version.minor, &*version.commit, &*version.host),
+            (95, "59807616e", "x86_64-unknown-linux-gnu")
+        );
+        let nightly = text
+            .replace("release: 1.95.0", "release: 1.97.0-nightly")
+            .replace("hash: 59807616e1", "hash: unknown");
         let version = Version::parse(&nightly).unwrap();
         assert_eq!((version.minor, &*version.commit), (97, "1_97_0_ni"));
         assert_eq!(Version::parse("something else"), None);

@@ -112,7 +112,11 @@ impl Additions {
     }
 
     fn of_words(tool: Tool, words: &[&str]) -> Option<Self> {
-        let has = |flag: &str| words.iter().any(|word| word == &flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')));
+        let has = |flag: &str| {
+            words.iter().any(|word| {
+                word == &flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
+            })
+        };
         if tool == Tool::Documentation {
             return (has("--test") && has("--target")).then_some(Additions { links: true, lines: true });
         }
@@ -200,8 +204,14 @@ mod tests {
     #[test]
     fn only_what_is_built_for_a_target_is_changed() {
         let compiler = |line: &str| of(Tool::Compiler, line);
-        assert_eq!(compiler("--crate-name a src/lib.rs --crate-type lib --target x -C debuginfo=2"), Some((false, false)));
-        assert_eq!(compiler("--crate-name a src/main.rs --crate-type bin --target x -C opt-level=3"), Some((true, true)));
+        assert_eq!(
+            compiler("--crate-name a src/lib.rs --crate-type lib --target x -C debuginfo=2"),
+            Some((false, false))
+        );
+        assert_eq!(
+            compiler("--crate-name a src/main.rs --crate-type bin --target x -C opt-level=3"),
+            Some((true, true))
+        );
         assert_eq!(compiler("--crate-name a src/lib.rs --test --target x -Cdebuginfo=0"), Some((true, true)));
         for untouched in [
             "--crate-name build_script_build build.rs --crate-type bin",
@@ -212,7 +222,10 @@ mod tests {
         ] {
             assert_eq!(compiler(untouched), None, "{untouched}");
         }
-        assert_eq!(of(Tool::Documentation, "--crate-type lib --crate-name a src/lib.rs --test --target x"), Some((true, true)));
+        assert_eq!(
+            of(Tool::Documentation, "--crate-type lib --crate-name a src/lib.rs --test --target x"),
+            Some((true, true))
+        );
         assert_eq!(of(Tool::Documentation, "--crate-type lib --crate-name a src/lib.rs --target x"), None);
     }
 
@@ -227,7 +240,10 @@ mod tests {
     #[test]
     fn keirin_is_known_by_its_name() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(asked(&words("/c/keirin-rustc rustc -vV")).map(|(tool, rest)| (tool, rest.len())), Some((Tool::Compiler, 2)));
+        assert_eq!(
+            asked(&words("/c/keirin-rustc rustc -vV")).map(|(tool, rest)| (tool, rest.len())),
+            Some((Tool::Compiler, 2))
+        );
         assert_eq!(asked(&words("keirin-rustdoc --test")).map(|(tool, _)| tool), Some(Tool::Documentation));
         assert!(asked(&words("keirin run")).is_none());
     }

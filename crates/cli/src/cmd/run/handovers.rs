@@ -87,7 +87,12 @@ impl Collected {
 
     /// The findings of all processes, with names. Those that are the same are not yet one. The program is told as a word of
     /// a command; that of each process, if none is given.
-    pub(super) fn findings(&self, program: Option<&str>, sources: &Sources, symbols: &Symbols) -> Vec<Finding> {
+    pub(super) fn findings(
+        &self,
+        program: Option<&str>,
+        sources: &Sources,
+        symbols: &Symbols,
+    ) -> Vec<Finding> {
         let mut findings = Vec::new();
         for handover in &self.processes {
             let mut tables = handover.tables.clone();

@@ -135,7 +135,8 @@ pub(super) fn told_none(elf: &Elf) -> Option<String> {
 
 /// What to try next if PTRacer has found nothing.
 pub(super) fn next_when_clean(word: &str, options: &Options) -> Option<String> {
-    (options.analysis.0 == [ANALYSIS]).then(|| format!("keirin run --analysis ptracer,task-atomicity -- {word}"))
+    (options.analysis.0 == [ANALYSIS])
+        .then(|| format!("keirin run --analysis ptracer,task-atomicity -- {word}"))
 }
 
 /// Where the run is recorded to: a file that the user has named, or one that goes away with the folder.

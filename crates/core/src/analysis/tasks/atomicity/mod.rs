@@ -142,6 +142,13 @@ impl Default for Pairs {
     }
 }
 
+/// Pairs of a read and a write under two holds of one lock.
+#[derive(Clone, Debug)]
+struct Gaps {
+    lock: LockId,
+    pairs: Pairs,
+}
+
 /// The first accesses of a region instance.
 #[derive(Clone, Copy, Debug)]
 struct Local {
@@ -203,8 +210,7 @@ struct More {
     pairs: Vec<Pairs>,
     /// Pairs of two writes, which a read tears as well.
     write_pairs: Vec<Pairs>,
-    /// Pairs of a read and a write under two holds of one lock.
-    gaps: Vec<Pairs>,
+    gaps: Vec<Gaps>,
     last_reads: Vec<LastRead>,
 }
 
@@ -268,7 +274,8 @@ impl TaskAnalysis for TaskAtomicity {
         }
         cell.pairs.kept.visit_steps(visit);
         if let Some(more) = &mut cell.more {
-            for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(&mut more.gaps) {
+            let gaps = more.gaps.iter_mut().map(|gaps| &mut gaps.pairs);
+            for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(gaps) {
                 pairs.kept.visit_steps(visit);
             }
         }
@@ -280,11 +287,12 @@ impl TaskAnalysis for TaskAtomicity {
 
     fn bytes_beside(cell: &Cell) -> usize {
         let Some(more) = &cell.more else { return 0 };
-        let pairs = more.pairs.capacity() + more.write_pairs.capacity() + more.gaps.capacity();
+        let pairs = more.pairs.capacity() + more.write_pairs.capacity();
         size_of::<More>()
             + more.singles.capacity() * size_of::<Singles>()
             + more.locals.capacity() * size_of::<Local>()
             + pairs * size_of::<Pairs>()
+            + more.gaps.capacity() * size_of::<Gaps>()
             + more.last_reads.capacity() * size_of::<LastRead>()
     }
 }
@@ -499,10 +507,11 @@ fn torn_pair<S: Relations>(now: &mut Present<'_, S>, list: &[Pairs], locks: Lock
 fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
     if part.kind == AccessKind::Write
         && let Some(more) = &cell.more
-        && !more.gaps.is_empty()
-        && let Some(pair) = torn_pair(now, &more.gaps, now.locks)
+        && let Some((pair, lock)) = more.gaps.iter().find_map(|gaps| {
+            torn_pair(now, std::slice::from_ref(&gaps.pairs), now.locks).map(|pair| (pair, gaps.lock))
+        })
     {
-        tell_as_second(now, cell, part, pair, Some(LockId::NONE), findings);
+        tell_as_second(now, cell, part, pair, Some(lock), findings);
         return;
     }
     if now.locks.is_empty() || now.atomic {
@@ -540,22 +549,25 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             {
                 return;
             }
+            let lock = now.locksets.locks(common).first().map_or(LockId::NONE, |(lock, _)| *lock);
             let family = now.family_since(read.version);
             if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
-                tell(
-                    now,
-                    cell,
-                    part,
-                    ((read.site, AccessKind::Read), entry, kind),
-                    Some(LockId::NONE),
-                    findings,
-                );
+                let first = (read.site, AccessKind::Read);
+                tell(now, cell, part, (first, entry, kind), Some(lock), findings);
                 return;
             }
             let (first, second) = (read.site, now.at.moment.site);
             let kinds = [AccessKind::Read, AccessKind::Write];
             let pair = Pair { step: now.order.step, first, second, kinds, block: RegionId::NONE };
-            add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
+            let gaps = &mut cell.more.get_or_insert_default().gaps;
+            match gaps.iter_mut().find(|gaps| (gaps.lock, gaps.pairs.family) == (lock, family)) {
+                Some(gaps) => gaps.pairs.kept.add(&mut now.order, pair),
+                None => {
+                    let mut pairs = Pairs { family, kept: Kept::default() };
+                    pairs.kept.add(&mut now.order, pair);
+                    gaps.push(Gaps { lock, pairs });
+                }
+            }
         }
     }
 }
