@@ -179,6 +179,21 @@ rust_hooks! {
         with_calls(frame, || watch::barrier_left(barrier, pc));
     }
 
+    /// A region that must be atomic begins; the label, which lives as long as the program, has so many bytes.
+    fn __keirin_rust_region_begin(label, length, _name, _length; pc, frame) {
+        // SAFETY: the program passes a string constant.
+        let label = unsafe { std::slice::from_raw_parts(label as *const u8, length) };
+        with_calls(frame, || watch::region_begin(label, pc));
+    }
+
+    /// Memory gets a name for reports.
+    fn __keirin_rust_name(memory, size, name, length; _pc, _frame) {
+        if watch::is_on() {
+            // SAFETY: the program passes a string.
+            watch::memory_named(memory, size, unsafe { std::slice::from_raw_parts(name, length) });
+        }
+    }
+
     /// A thread is about to be created, by a call that is made at once. (A thread is told by `pthread_create`, which is called from
     /// within Rust's library: here is where the program has asked for it.)
     fn __keirin_rust_spawns(_object, _detail, _name, _length; pc, frame) {

@@ -11,11 +11,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use support::{Project, folder_of_tests};
 
+/// A finding that must be there.
+#[derive(Clone, Debug)]
+struct Expected {
+    rule: String,
+    /// The marks of its lines.
+    marks: BTreeSet<String>,
+    /// What the memory is called, if that is of interest.
+    name: Option<String>,
+}
+
+impl Expected {
+    /// `RULE (A) (B) of NAME`
+    fn parse(text: &str) -> Self {
+        let (text, name) =
+            text.split_once(" of ").map_or((text, None), |(text, name)| (text, Some(name.to_owned())));
+        let mut words = text.split(' ').map(str::to_owned);
+        Expected { rule: words.next().unwrap(), marks: words.collect(), name }
+    }
+}
+
 /// What the comments of a program say.
 struct Program {
     name: String,
-    /// For each expected finding its rule and the marks of its lines.
-    expected: Vec<(String, BTreeSet<String>)>,
+    expected: Vec<Expected>,
     /// The lines that end in each mark.
     marks: BTreeMap<String, BTreeSet<u64>>,
 }
@@ -24,10 +43,6 @@ impl Program {
     fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap();
         let expected = text.lines().filter_map(|line| line.strip_prefix("// expect: "));
-        let expected = expected.map(|words| {
-            let mut words = words.split(' ').map(str::to_owned);
-            (words.next().unwrap(), words.collect())
-        });
         let mut marks: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
         for (line, number) in text.lines().zip(1..) {
             if let Some((_, mark)) = line.rsplit_once(" // (") {
@@ -35,7 +50,7 @@ impl Program {
             }
         }
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        Program { name, expected: expected.collect(), marks }
+        Program { name, expected: expected.map(Expected::parse).collect(), marks }
     }
 
     /// What differs between a report and what is expected.
@@ -44,11 +59,13 @@ impl Program {
         let mut differences = Vec::new();
         for finding in report["findings"].as_array().unwrap() {
             let lines = support::lines(finding, &self.name);
-            let fits = |(rule, marks): &(String, BTreeSet<String>)| {
-                let allowed: BTreeSet<u64> =
-                    marks.iter().flat_map(|mark| &self.marks[mark]).copied().collect();
-                let met = |mark: &String| !self.marks[mark].is_disjoint(&lines);
-                finding["rule"] == **rule && lines.is_subset(&allowed) && marks.iter().all(met)
+            let fits = |expected: &Expected| {
+                let marked = |mark: &String| &self.marks[mark];
+                let allowed: BTreeSet<u64> = expected.marks.iter().flat_map(marked).copied().collect();
+                finding["rule"] == *expected.rule
+                    && lines.is_subset(&allowed)
+                    && expected.marks.iter().all(|mark| !marked(mark).is_disjoint(&lines))
+                    && expected.name.as_ref().is_none_or(|name| finding["location"]["name"] == **name)
             };
             match missing.iter().position(fits) {
                 Some(index) => drop(missing.remove(index)),

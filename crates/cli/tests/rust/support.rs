@@ -35,6 +35,11 @@ impl Project {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust").join(name);
         let _ = std::fs::remove_dir_all(folder.join("src"));
         copy(source, &folder);
+        // It is elsewhere now.
+        let manifest = folder.join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        std::fs::write(&manifest, text.replace("../../../crates", crates.to_str().unwrap())).unwrap();
         Project(folder)
     }
 
