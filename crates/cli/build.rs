@@ -47,9 +47,15 @@ fn main() {
     let root = cli.join("../..");
     println!("cargo::rerun-if-changed={}", cli.join("build.rs").display());
     println!("cargo::rerun-if-changed={}", cli.join("runtime").display());
-    for path in
-        ["include", "crates/rt", "crates/core/src", "crates/core/Cargo.toml", "Cargo.toml", "Cargo.lock"]
-    {
+    for path in [
+        "include",
+        "crates/facade",
+        "crates/rt",
+        "crates/core/src",
+        "crates/core/Cargo.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     let files = if can_watch() { runtime(&cli, &root, &out) } else { Vec::new() };
@@ -102,18 +108,41 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     let empty_object = out.join("empty.o");
     compile(&empty_source, &empty_object);
 
-    [
-        ("lib/keirin_rt.o", program),
-        ("lib/hooks.list", hooks),
-        ("lib/libkeirin.so", shared),
-        ("gcc/libtsan.so", empty_archive.clone()),
-        ("gcc/libtsan.a", empty_archive),
-        ("gcc/libtsan_preinit.o", empty_object),
-        ("include/keirin.h", root.join("include/keirin.h")),
-        ("prelude/tbb.h", cli.join("runtime/tbb_prelude.h")),
-    ]
-    .map(|(name, path)| (name.to_owned(), path))
-    .into()
+    let mut files = facade(root);
+    files.extend(
+        [
+            ("lib/keirin_rt.o", program),
+            ("lib/hooks.list", hooks),
+            ("lib/libkeirin.so", shared),
+            ("gcc/libtsan.so", empty_archive.clone()),
+            ("gcc/libtsan.a", empty_archive),
+            ("gcc/libtsan_preinit.o", empty_object),
+            ("include/keirin.h", root.join("include/keirin.h")),
+            ("prelude/tbb.h", cli.join("runtime/tbb_prelude.h")),
+        ]
+        .map(|(name, path)| (name.to_owned(), path)),
+    );
+    files
+}
+
+/// The sources of the `std` for Rust programs, which is compiled by the compiler of each program.
+fn facade(root: &Path) -> Vec<(String, PathBuf)> {
+    let folder = root.join("crates/facade");
+    let mut files = Vec::new();
+    let mut folders = vec![folder.clone()];
+    while let Some(inner) = folders.pop() {
+        let entries = fs::read_dir(&inner).expect("the sources of the facade can be read");
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension() == Some(OsStr::new("rs")) {
+                let name = path.strip_prefix(&folder).expect("it is in there").display();
+                files.push((format!("facade/{name}"), path.clone()));
+            }
+        }
+    }
+    files.sort();
+    files
 }
 
 /// Builds `crates/rt`. What the outer cargo, clippy or rustdoc have set must not leak in: the runtime is always the same.
@@ -220,9 +249,10 @@ fn relocatable(out: &Path, archive: &Path, names: &BTreeSet<String>) -> PathBuf 
     objcopy.arg("--remove-section=.comment");
     run(objcopy.args([&whole, &renamed]));
 
-    // Now there are calls and definitions of one name that are still two symbols: the linker makes them one.
+    // Now there are calls and definitions of one name that are still two symbols: the linker makes them one. Groups of
+    // sections are dissolved: one that a Rust program has under the same name would be taken in place of ours.
     let joined = out.join("joined.o");
-    run(Command::new("ld").arg("-r").arg("-o").args([&joined, &renamed]));
+    run(Command::new("ld").args(["-r", "--force-group-allocation", "-o"]).args([&joined, &renamed]));
 
     let named = out.join("named.o");
     let mut objcopy = Command::new("objcopy");

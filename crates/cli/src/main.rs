@@ -46,6 +46,9 @@ fn run() -> Ending {
     if let Some((language, words)) = cmd::compile::asked(&words) {
         return ended(cmd::compile::run(language, words).map(Ending::from));
     }
+    if let Some((tool, words)) = cmd::cargo::asked(&words) {
+        return ended(tool.run(words).map(Ending::from));
+    }
     let matches = match command_line().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
@@ -87,6 +90,7 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Ending> {
     };
     match matches.subcommand() {
         Some(("run", matches)) => cmd::run::run(&words(matches), &options::load(Table::Run, matches)?),
+        Some(("cargo", matches)) => cmd::cargo::run(&words(matches), &options::load(Table::Run, matches)?),
         Some(("record", matches)) => {
             cmd::record::run(&words(matches), &options::load(Table::Record, matches)?)
         }
@@ -149,6 +153,24 @@ fn command_line() -> Command {
                      it); 2 wrong usage, 3 the program could not be watched, or keirin failed.",
                 )
                 .arg(program()),
+        )
+        .subcommand(
+            with_options(Command::new("cargo"), Table::Run)
+                .about("Builds, runs or tests Rust programs by cargo, and reports what is wrong: cargo keirin test")
+                .after_help(
+                    "Options of keirin come first, then the words for cargo: cargo keirin --format json test --release. Exit \
+                     codes: 66 findings, else that of cargo; 2 wrong usage, 3 keirin failed.",
+                )
+                .arg(
+                    Arg::new("program")
+                        .value_name("CARGO")
+                        .help("A command of cargo and its arguments: run, test, build, bench, nextest, …")
+                        .required(true)
+                        .num_args(1..)
+                        .trailing_var_arg(true)
+                        .allow_hyphen_values(true)
+                        .value_parser(value_parser!(OsString)),
+                ),
         )
         .subcommand(
             with_options(Command::new("record"), Table::Record)

@@ -57,6 +57,16 @@ impl RuntimeFiles {
         self.folder.join("prelude/tbb.h")
     }
 
+    /// The folder with the sources of the `std` for Rust programs.
+    pub(crate) fn facade(&self) -> PathBuf {
+        self.folder.join("facade/std")
+    }
+
+    /// Another one for each content of the files.
+    pub(crate) const fn digest(&self) -> &'static str {
+        DIGEST
+    }
+
     /// The folder of everything.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

@@ -32,6 +32,7 @@ mod quiet;
 pub mod real;
 mod record;
 mod regions;
+pub mod rust;
 mod shadow;
 mod spin;
 pub mod start;

@@ -26,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) analyses: Vec<String>,
     pub(crate) record: Option<CString>,
     pub(crate) exact_order: bool,
+    /// Tasks or threads are ordered by more than how they were spawned and waited for.
+    pub(crate) order_beside_tree: bool,
     /// Bytes of shadow memory.
     pub(crate) memory_cap: Option<usize>,
     pub(crate) library_locks: bool,
@@ -125,6 +127,7 @@ impl Options {
                     }
                     Err(_) => false,
                 },
+                "order-beside-tree" => assign(&mut options.order_beside_tree, flag(&text)),
                 "library-locks" => assign(&mut options.library_locks, flag(&text)),
                 "adversarial" => {
                     options.adversary = match &*text {

@@ -28,6 +28,14 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 }
 
+/// The arguments of the program lie above all frames of its first thread.
+static STACK_END: AtomicUsize = AtomicUsize::new(0);
+
+/// The end of the stack of the first thread; 0 if it is not known.
+pub(crate) fn stack_end() -> usize {
+    STACK_END.load(Ordering::Relaxed)
+}
+
 /// Called before all constructors of the program and its libraries.
 ///
 /// # Safety
@@ -41,6 +49,7 @@ pub unsafe extern "C" fn __keirin_start(
     if STARTED.swap(true, Ordering::AcqRel) {
         return;
     }
+    STACK_END.store(arguments as usize, Ordering::Relaxed);
     // Also if nothing is watched: a later look-up would void the message that the program gets from `dlerror`.
     crate::real::prepare();
     // SAFETY: by the contract of this function.

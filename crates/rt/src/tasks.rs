@@ -46,7 +46,7 @@ use crate::thread::Thread;
 use crate::{telling, tls};
 use keirin_core::analysis::Part;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::analysis::tasks::{Block, Descent, Flagged, Order, Present, Questions};
+use keirin_core::analysis::tasks::{Block, Calls, Descent, Flagged, Order, Present, Questions};
 use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
@@ -107,6 +107,8 @@ struct Worker {
     pending: Pending,
     questions: Questions,
     flagged: Flagged,
+    /// The innermost calls that are open, if they are known.
+    calls: Calls,
     /// Made when they are needed.
     sets: Option<Box<OwnSets>>,
     /// After so many sweeps the answers are void.
@@ -119,6 +121,9 @@ struct WorkerOf(*mut Worker);
 
 // SAFETY: the pointer is followed only by the thread itself, or while that does nothing in the runtime.
 unsafe impl Send for WorkerOf {}
+
+/// Order beside the tree is expected: all accesses that it may concern are kept from the beginning.
+static KEEP_ALL: AtomicBool = AtomicBool::new(false);
 
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
@@ -168,7 +173,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             regions: Regions::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),
-            keep_all: AtomicBool::new(false),
+            keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
             overflown: AtomicU64::new(0),
             sweep: sweep::Gate::default(),
@@ -342,6 +347,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             locks: data.history.locks(),
             step_instance: data.step_instance,
             block: data.block,
+            calls: worker.calls,
             history: &data.history,
             known_before: &data.known_before,
             era: self.era.load(Ordering::Relaxed),
@@ -380,7 +386,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         thread.note_stack(addr);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let at = step(thread, op, place);
+        let calls = thread.innermost_calls();
         let (worker, findings) = self.acting(thread);
+        worker.calls = calls;
         let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
         let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {

@@ -14,6 +14,7 @@ use crate::openmp;
 use crate::places::{self, PlaceNumber, StackNumber};
 use crate::record::Recorder;
 use crate::regions;
+use crate::rust;
 use crate::shadow;
 use crate::spin::Spin;
 use crate::thread::{MISSED, Registry, Thread};
@@ -284,6 +285,18 @@ impl Names {
         self.new_regions();
     }
 
+    /// Memory that a lock of Rust guards is called by the type of what is there, if nobody has given it a name.
+    fn type_of_memory(&mut self, finding: &RawFinding) {
+        let Evidence::Torn(torn) = &finding.evidence else { return };
+        let Some(step) = finding.steps.first() else { return };
+        let place = places::place(step.moment.site.0);
+        if let Some(name) = place.and_then(|place| rust::type_used_at(place.pc)) {
+            let name = name.into_boxed_str();
+            let location = trace::Location { size: torn.size, name };
+            self.tables.locations.entry(torn.addr.0).or_insert(location);
+        }
+    }
+
     /// The tasks of a finding are told by where they were spawned, whichever thread happened to do it.
     fn lineage(&mut self, lineage: &mut Lineage) {
         for task in std::iter::once(&mut lineage.common).chain(lineage.paths.iter_mut().flatten()) {
@@ -336,6 +349,7 @@ pub(crate) fn new_findings(watcher: &dyn Watcher, thread: &mut Thread) {
             continue;
         }
         let mut finding = finding.clone();
+        telling.names.type_of_memory(&finding);
         telling.names.translate(&mut finding, watcher);
         let number = telling.findings.len() as u32;
         thread.told.push(number);

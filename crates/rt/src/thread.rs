@@ -11,6 +11,7 @@ use crate::record::ThreadRecorder;
 use crate::spin::Spin;
 use crate::tls;
 use keirin_core::analysis::fasttrack::Compact;
+use keirin_core::analysis::tasks::Calls;
 use keirin_core::event::{SiteId, ThreadId};
 use keirin_core::finding::Findings;
 use std::ops::{Deref, DerefMut};
@@ -84,6 +85,12 @@ pub(crate) struct Thread {
     /// what its places are told with.
     base: usize,
     bases: Vec<usize>,
+    /// The end of its stack; 0 if it is not known.
+    pub(crate) stack_end: usize,
+    /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
+    looked_at: usize,
+    activations: Vec<u32>,
+    last_activation: u32,
     places: Box<[RecentPlace]>,
     sites: Box<[(usize, SiteId)]>,
 }
@@ -113,6 +120,10 @@ impl Thread {
             depth: 0,
             base: 0,
             bases: Vec::new(),
+            stack_end: 0,
+            looked_at: 0,
+            activations: Vec::new(),
+            last_activation: 0,
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
             sites: Box::default(),
         })
@@ -249,6 +260,41 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn tell_calls(&self) {
         tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.stack_hash() });
+    }
+
+    /// Learns the open calls from the stack itself, for code that does not tell which functions it enters. `calls` are the return
+    /// addresses and the frames, the innermost first. Until [`Thread::look_away`] they are the open calls.
+    pub(crate) fn look_at_stack(&mut self, calls: &[(usize, usize)]) {
+        self.depth = self.looked_at;
+        let outermost_first = calls.iter().rev().enumerate();
+        let same = outermost_first.take_while(|(index, (call, frame))| {
+            *index < self.depth && {
+                let known = self.frame(*index);
+                (known.call, known.stack_pointer) == (*call, *frame)
+            }
+        });
+        let same = same.count();
+        self.depth = same;
+        self.activations.truncate(same);
+        for (call, frame) in calls[..calls.len() - same].iter().rev() {
+            self.enter_function(*call, *frame, false);
+            self.last_activation = self.last_activation.wrapping_add(1).max(1);
+            self.activations.push(self.last_activation);
+        }
+    }
+
+    /// The calls that [`Thread::look_at_stack`] has found may be over.
+    pub(crate) fn look_away(&mut self) {
+        self.looked_at = std::mem::take(&mut self.depth);
+        self.tell_calls();
+    }
+
+    /// The innermost open calls, by numbers that each call of a function has for itself.
+    pub(crate) fn innermost_calls(&self) -> Calls {
+        let open = if self.depth == self.activations.len() { &self.activations[..] } else { &[] };
+        let mut calls = Calls::default();
+        calls.iter_mut().zip(open.iter().rev()).for_each(|(to, from)| *to = *from);
+        calls
     }
 
     /// A task begins, or goes on: the calls that are open now are not its own.

@@ -73,6 +73,11 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
+    let thread = current();
+    if !thread.is_null() {
+        // SAFETY: the thread's own, and it is not inside.
+        unsafe { (*thread).stack_end = start::stack_end() };
+    }
     ON.store(true, Ordering::Release);
 }
 
@@ -152,6 +157,11 @@ fn with(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
     {
         guarded(|| act(watcher, &mut inside));
     }
+}
+
+/// Looks at what is kept of the calling thread, or changes it.
+pub(crate) fn on_thread(act: impl FnOnce(&mut Thread)) {
+    with(|_, thread| act(thread));
 }
 
 /// True if a synchronization that was called from `pc` counts: it stands in a module that is instrumented, or the user
@@ -369,6 +379,8 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
     tls::set_thread(BUSY);
     let prepared = Registry::with(|registry| registry.entry(ThreadId(ticket.0)).map(|entry| entry.thread));
     if let (Some(watcher), Some(thread)) = (watcher(), prepared.filter(|thread| !thread.is_null())) {
+        // SAFETY: it was prepared for the calling thread, and nobody else uses it.
+        unsafe { (*thread).stack_end = stack.0.saturating_add(stack.1) };
         guarded(|| watcher.started(thread, stack));
     } else {
         leave_out();

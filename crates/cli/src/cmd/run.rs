@@ -10,7 +10,8 @@ mod verdicts;
 pub(super) use handovers::{Collected, collect};
 pub(super) use program::Program;
 pub(super) use settings::Settings;
-use tasks::Way;
+pub(super) use tasks::Way;
+pub(super) use verdicts::judge;
 
 use super::check::{Filters, check_task_options, finish_to, name_analyses};
 use super::{Ending, Exit};
@@ -23,6 +24,7 @@ use crate::report::resolve::merge;
 use crate::report::{Finding, Live, Watched};
 use crate::runtime_files;
 use crate::sources::Sources;
+use crate::symbols::Elf;
 use crate::witnesses;
 use anyhow::{Context, Result, bail};
 use keirin_core::select::Block;
@@ -59,9 +61,7 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     if let Some(path) = &options.record {
         settings.record(path)?;
     }
-    if way == Way::Tasks {
-        tasks::set(&mut settings, options);
-    }
+    set_way(&mut settings, way, options);
     let mut notes = Vec::new();
     if looking.critical_sections() {
         settings.set("critical-sections", "1");
@@ -82,10 +82,17 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     collected.notes.extend(notes);
     collected.notes.extend(told_end(status));
     if way == Way::Tasks {
-        verdicts::judge(&mut collected, options);
+        judge(&mut collected, options);
     }
-    let exit = report(&program, &collected, &shown)?;
+    let exit = report(&Reported::of(&program), &collected, &shown)?;
     Ok(if exit == Exit::Findings { exit.into() } else { ending_of(status) })
+}
+
+/// Tells the runtime what to do on the way.
+pub(super) fn set_way(settings: &mut Settings, way: Way, options: &Options) {
+    if way == Way::Tasks {
+        tasks::set(settings, options);
+    }
 }
 
 /// Runs a program with tasks: records what it does, and checks that.
@@ -116,7 +123,7 @@ fn with_analyses(options: &Options, program: &Program) -> Options {
 }
 
 /// Refuses what would have no effect, before the program runs.
-fn check_options(options: &Options) -> Result<()> {
+pub(super) fn check_options(options: &Options) -> Result<()> {
     let names = &options.analysis.0;
     if options.adversarial_pause.is_some() && options.adversarial.is_none() {
         bail!("--adversarial-pause says how long threads are made to wait: add --adversarial");
@@ -233,12 +240,12 @@ pub(super) fn never_started(program: &Program, status: ExitStatus, notes: &[Stri
 }
 
 /// How findings are shown.
-struct Shown<'a> {
-    options: &'a Options,
-    filters: &'a Filters,
-    looking: &'a Looking,
+pub(super) struct Shown<'a> {
+    pub(super) options: &'a Options,
+    pub(super) filters: &'a Filters,
+    pub(super) looking: &'a Looking,
     /// Where a report for people goes if the options do not say so.
-    terminal: fn() -> Output,
+    pub(super) terminal: fn() -> Output,
 }
 
 impl Shown<'_> {
@@ -250,18 +257,32 @@ impl Shown<'_> {
     }
 }
 
+/// What a report says of the programs that were watched.
+pub(super) struct Reported<'a> {
+    pub(super) names: Vec<String>,
+    /// The program as a word of a command; none if there are several, and each is to be named.
+    pub(super) word: Option<String>,
+    pub(super) elf: Option<&'a Elf>,
+}
+
+impl<'a> Reported<'a> {
+    fn of(program: &'a Program) -> Self {
+        Reported { names: vec![program.name()], word: Some(program.word()), elf: program.elf() }
+    }
+}
+
 /// Names, filters and writes what all processes found.
-fn report(program: &Program, collected: &Collected, shown: &Shown<'_>) -> Result<Exit> {
+pub(super) fn report(reported: &Reported<'_>, collected: &Collected, shown: &Shown<'_>) -> Result<Exit> {
     let Shown { options, filters, looking, .. } = *shown;
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
-    let name = program.name();
-    let word = program.word();
-    let findings: Vec<Finding> = collected.findings(&word, &sources, looking.symbols());
+    let word = reported.word.as_deref();
+    let findings: Vec<Finding> = collected.findings(word, &sources, looking.symbols());
+    let word = word.unwrap_or("PROGRAM");
     let (findings, left_out) = without_excluded(findings, looking.rules());
     let counts = collected.counts();
     let mut watched = Watched {
-        inputs: vec![name],
+        inputs: reported.names.clone(),
         analyses: name_analyses(options),
         events: counts.events,
         threads: counts.threads,
@@ -289,9 +310,9 @@ fn report(program: &Program, collected: &Collected, shown: &Shown<'_>) -> Result
     }
     if Way::of(options) == Way::Tasks {
         if counts.tasks == 0 {
-            watched.notes.extend(program.elf().and_then(tasks::told_none));
+            watched.notes.extend(reported.elf.and_then(tasks::told_none));
         }
-        watched.next_when_clean = tasks::next_when_clean(program, options);
+        watched.next_when_clean = tasks::next_when_clean(word, options);
     }
     if options.stats {
         collected.tell_statistics();

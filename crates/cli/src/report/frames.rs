@@ -9,6 +9,9 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/lib
 /// The C++ library's headers, wherever it is installed.
 const CXX_HEADERS: &str = "/include/c++/";
 
+/// Rust's own libraries, as the compiler names their sources, and the `std` that `cargo keirin` puts in front of them.
+const RUST_FOLDERS: [&str; 3] = ["/rustc/", "/keirin/std/", "/lib/rustlib/src/rust/library/"];
+
 /// Libraries of the system, as their file names begin.
 const SYSTEM_LIBRARIES: [&str; 8] =
     ["libc.so", "libstdc++.so", "libc++.so", "libpthread", "libgcc_s.so", "ld-linux", "libm.so", "libc-"];
@@ -28,6 +31,7 @@ pub(crate) fn is_system(frame: &Frame) -> bool {
     if let Some(file) = place.and_then(|place| place.file.as_deref()) {
         return SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder))
             || file.contains(CXX_HEADERS)
+            || is_of_rust(frame)
             || file == "keirin.h"
             || file.ends_with("/keirin.h")
             || file.contains("sysdeps/")
@@ -40,7 +44,8 @@ pub(crate) fn is_system(frame: &Frame) -> bool {
 
 fn is_of_the_library(function: &str) -> bool {
     let name = bare(function);
-    name.starts_with("std::")
+    let own = name.trim_start_matches('<');
+    ["std::", "core::", "alloc::"].iter().any(|library| own.starts_with(library))
         || name.starts_with("__gnu_cxx::")
         || name.starts_with("__libc_start")
         || STARTERS.contains(&name.as_str())
@@ -56,8 +61,18 @@ pub(crate) fn telling(stack: &[Frame]) -> Option<usize> {
     first(&own).or_else(|| first(&in_file)).or((!stack.is_empty()).then_some(0))
 }
 
+/// True for a frame in one of Rust's own libraries, or in the `std` that `cargo keirin` puts in front of them.
+fn is_of_rust(frame: &Frame) -> bool {
+    let file = frame.place.as_ref().and_then(|place| place.file.as_deref());
+    file.is_some_and(|file| RUST_FOLDERS.iter().any(|folder| file.contains(folder)))
+        || frame.function.as_deref().is_some_and(|function| function == "__rust_try")
+}
+
 /// True for what a library does on its own behalf, and nobody who calls it has heard of.
 pub(crate) fn is_plumbing(frame: &Frame) -> bool {
+    if is_of_rust(frame) {
+        return true;
+    }
     let Some(function) = frame.function.as_deref() else { return is_system(frame) };
     let name = bare(function);
     let hidden = STARTERS.contains(&name.as_str())

@@ -99,8 +99,10 @@ impl Symbols {
         }
         let address = offset.saturating_sub(1);
         let loaded = self.module(&known.path, &known.build_id);
-        let advisable = loaded.as_ref().is_some_and(|loaded| loaded.elf.instrumented)
-            || !SYSTEM_LIBRARIES.iter().any(|folder| known.path.starts_with(folder));
+        // Parts of a program may be without lines for good: our runtime is.
+        let advisable = (loaded.as_ref().is_some_and(|loaded| loaded.elf.instrumented)
+            || !SYSTEM_LIBRARIES.iter().any(|folder| known.path.starts_with(folder)))
+            && !loaded.as_ref().is_some_and(|loaded| loaded.elf.has_lines());
         let frames: Frames = loaded.map_or_else(Rc::default, |loaded| loaded.frames(address).into());
         let of_program = |frame: &CodeFrame| !frame.function.as_deref().is_some_and(is_runtime);
         if frames.iter().any(of_program) && frames.iter().all(|frame| frame.source.is_none()) && advisable {

@@ -15,6 +15,7 @@ use keirin_core::analysis::tasks::several::Both;
 use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::event::AccessKind;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 /// An access that may be one of the commonest: see [`TaskDriver::short_access`].
 type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, usize, usize, usize) -> bool + Send + Sync>;
@@ -51,6 +52,7 @@ fn modes(options: &Options) -> Modes {
 
 /// The driver for the analyses of tasks that are asked for; None if there are none.
 pub(crate) fn choose(options: &Options) -> Option<&'static dyn Watcher> {
+    super::KEEP_ALL.store(options.order_beside_tree, Ordering::Relaxed);
     let wants = |name: &str| options.analyses.iter().any(|wanted| wanted == name);
     let names = ["spd3", "ptracer", "all-sets", "task-atomicity"];
     let [spd3, ptracer, all_sets, atomicity] = names.map(wants);

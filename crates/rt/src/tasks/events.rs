@@ -11,7 +11,7 @@ use crate::watcher::Watcher;
 use crate::{blocks, own, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::analysis::tasks::{Block, Flagged, Questions};
+use keirin_core::analysis::tasks::{Block, Calls, Flagged, Questions};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
@@ -40,6 +40,7 @@ impl Worker {
             pending: super::Pending::new(),
             questions: Questions::default(),
             flagged: Flagged::default(),
+            calls: Calls::default(),
             sets: None,
             sweeps: 0,
         }

@@ -86,14 +86,19 @@ impl Collected {
     }
 
     /// The findings of all processes, with names. Those that are the same are not yet one. The program is told as a word of
-    /// a command.
-    pub(super) fn findings(&self, program: &str, sources: &Sources, symbols: &Symbols) -> Vec<Finding> {
+    /// a command; that of each process, if none is given.
+    pub(super) fn findings(
+        &self,
+        program: Option<&str>,
+        sources: &Sources,
+        symbols: &Symbols,
+    ) -> Vec<Finding> {
         let mut findings = Vec::new();
         for handover in &self.processes {
             let mut tables = handover.tables.clone();
             symbols.name_all(&mut tables, &handover.findings, &[]);
             let names = Names {
-                trace: program,
+                trace: program.unwrap_or(&handover.program),
                 tables: &tables,
                 stacks: &handover.stacks,
                 unit: PositionUnit::Nothing,

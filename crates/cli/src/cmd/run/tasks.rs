@@ -27,7 +27,7 @@ const TRACE: &str = "run.ktrace";
 
 /// How a program is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// While it runs, by analyses of threads.
     Threads,
     /// While it runs, by analyses of tasks.
@@ -38,7 +38,7 @@ pub(super) enum Way {
 
 impl Way {
     /// The way for options in which the analyses are named.
-    pub(super) fn of(options: &Options) -> Self {
+    pub(crate) fn of(options: &Options) -> Self {
         let names = &options.analysis.0;
         if !names.iter().any(|name| name.is_of_tasks()) {
             return Way::Threads;
@@ -134,9 +134,9 @@ pub(super) fn told_none(elf: &Elf) -> Option<String> {
 }
 
 /// What to try next if PTRacer has found nothing.
-pub(super) fn next_when_clean(program: &Program, options: &Options) -> Option<String> {
+pub(super) fn next_when_clean(word: &str, options: &Options) -> Option<String> {
     (options.analysis.0 == [ANALYSIS])
-        .then(|| format!("keirin run --analysis ptracer,task-atomicity -- {}", program.word()))
+        .then(|| format!("keirin run --analysis ptracer,task-atomicity -- {word}"))
 }
 
 /// Where the run is recorded to: a file that the user has named, or one that goes away with the folder.
@@ -183,7 +183,7 @@ pub(super) fn report(
     if watched.tasks == 0 {
         watched.notes.extend(program.elf().and_then(told_none));
     }
-    watched.next_when_clean = next_when_clean(program, options);
+    watched.next_when_clean = next_when_clean(&program.word(), options);
     if options.record.is_some() {
         watched.notes.push(super::told_trace(path));
     }

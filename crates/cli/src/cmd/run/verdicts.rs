@@ -24,7 +24,7 @@ const AS_PUBLISHED: &str = "the published task-atomicity has false alarms: wheth
 
 /// Decides, for each finding for which nobody has looked for a schedule, whether there is one. If that cannot be told the
 /// finding stays suspected, and a note says why.
-pub(super) fn judge(collected: &mut Collected, options: &Options) {
+pub(crate) fn judge(collected: &mut Collected, options: &Options) {
     let Collected { processes, notes } = collected;
     for process in processes {
         let open = why_open(process);

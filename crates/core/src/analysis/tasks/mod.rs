@@ -117,6 +117,8 @@ pub struct Present<'a, S: Relations> {
     pub step_instance: u32,
     /// The outermost annotated block within the step, if one is open.
     pub block: Option<Block>,
+    /// The innermost calls that are open, if they are known.
+    pub calls: Calls,
     /// What was held before.
     pub history: &'a History,
     /// What the task knew beside the tree at earlier points of this step, each until a version of the history.
@@ -135,6 +137,10 @@ pub struct Present<'a, S: Relations> {
     /// Memory about which there is something to tell.
     pub flagged: &'a mut Flagged,
 }
+
+/// Numbers of the innermost open calls of functions, the innermost first: each call has another one. 0: there is none, or it is
+/// not known.
+pub type Calls = [u32; 4];
 
 /// Who did what.
 pub trait Descent: std::fmt::Debug {

@@ -22,7 +22,7 @@ pub use checker::TaskChecker;
 
 use super::threads::{Barrier, Locks};
 use super::{Counts, EnteredRegions, Fault, Outcome, Pass, Repairs, ReplayOptions};
-use crate::analysis::tasks::{Block, Flagged, Order, Present, Questions, TaskAnalysis};
+use crate::analysis::tasks::{Block, Calls, Flagged, Order, Present, Questions, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
 use crate::clock::MAX_THREADS;
 use crate::event::{AtomicKind, BarrierId, Event, LockId, LockMode, Op, StackId, ThreadId};
@@ -386,6 +386,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             locks: data.history.locks(),
             step_instance: data.step_instance,
             block: data.block,
+            calls: Calls::default(),
             history: &data.history,
             known_before: &data.known_before,
             era: self.era,

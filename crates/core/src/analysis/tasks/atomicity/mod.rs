@@ -27,7 +27,9 @@
 //! that the program marks as members of a [group](groups): all accesses of them that it has outside of blocks.
 //!
 //! **Gaps.** Where nothing is marked, a step that reads a location under a lock and writes it under a later hold of the same
-//! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it.
+//! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it. Where
+//! the open calls are known ([`Calls`]), both must lie within one call of some function, not many calls further out: a thread that
+//! reads something here and writes it there, an hour later, has not decided the one by the other.
 //!
 //! **Groups** of locations that must be seen together: [`groups`].
 //!
@@ -45,7 +47,7 @@ pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Order, Present, TaskAnalysis, remembered};
+use super::{Calls, Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
@@ -140,6 +142,13 @@ impl Default for Pairs {
     }
 }
 
+/// Pairs of a read and a write under two holds of one lock.
+#[derive(Clone, Debug)]
+struct Gaps {
+    lock: LockId,
+    pairs: Pairs,
+}
+
 /// The first accesses of a region instance.
 #[derive(Clone, Copy, Debug)]
 struct Local {
@@ -175,6 +184,7 @@ struct LastRead {
     version: u32,
     locks: LocksetId,
     site: SiteId,
+    calls: Calls,
 }
 
 /// What is remembered about a location.
@@ -200,8 +210,7 @@ struct More {
     pairs: Vec<Pairs>,
     /// Pairs of two writes, which a read tears as well.
     write_pairs: Vec<Pairs>,
-    /// Pairs of a read and a write under two holds of one lock.
-    gaps: Vec<Pairs>,
+    gaps: Vec<Gaps>,
     last_reads: Vec<LastRead>,
 }
 
@@ -265,7 +274,8 @@ impl TaskAnalysis for TaskAtomicity {
         }
         cell.pairs.kept.visit_steps(visit);
         if let Some(more) = &mut cell.more {
-            for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(&mut more.gaps) {
+            let gaps = more.gaps.iter_mut().map(|gaps| &mut gaps.pairs);
+            for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(gaps) {
                 pairs.kept.visit_steps(visit);
             }
         }
@@ -277,11 +287,12 @@ impl TaskAnalysis for TaskAtomicity {
 
     fn bytes_beside(cell: &Cell) -> usize {
         let Some(more) = &cell.more else { return 0 };
-        let pairs = more.pairs.capacity() + more.write_pairs.capacity() + more.gaps.capacity();
+        let pairs = more.pairs.capacity() + more.write_pairs.capacity();
         size_of::<More>()
             + more.singles.capacity() * size_of::<Singles>()
             + more.locals.capacity() * size_of::<Local>()
             + pairs * size_of::<Pairs>()
+            + more.gaps.capacity() * size_of::<Gaps>()
             + more.last_reads.capacity() * size_of::<LastRead>()
     }
 }
@@ -496,10 +507,11 @@ fn torn_pair<S: Relations>(now: &mut Present<'_, S>, list: &[Pairs], locks: Lock
 fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, findings: &mut Findings) {
     if part.kind == AccessKind::Write
         && let Some(more) = &cell.more
-        && !more.gaps.is_empty()
-        && let Some(pair) = torn_pair(now, &more.gaps, now.locks)
+        && let Some((pair, lock)) = more.gaps.iter().find_map(|gaps| {
+            torn_pair(now, std::slice::from_ref(&gaps.pairs), now.locks).map(|pair| (pair, gaps.lock))
+        })
     {
-        tell_as_second(now, cell, part, pair, Some(LockId::NONE), findings);
+        tell_as_second(now, cell, part, pair, Some(lock), findings);
         return;
     }
     if now.locks.is_empty() || now.atomic {
@@ -515,6 +527,7 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
                 version: now.history.version(),
                 locks: now.locks,
                 site: now.at.moment.site,
+                calls: now.calls,
             };
             match mine {
                 Some(index) => more.last_reads[index] = read,
@@ -530,27 +543,40 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
             let held = now.locksets.for_reads(now.locks);
             let held_then = now.locksets.for_reads(read.locks);
             let common = now.locksets.intersection(held, held_then);
-            if common.is_empty() || !now.released_since(read.version, common) {
+            if common.is_empty()
+                || !now.released_since(read.version, common)
+                || !are_near(&read.calls, &now.calls)
+            {
                 return;
             }
+            let lock = now.locksets.locks(common).first().map_or(LockId::NONE, |(lock, _)| *lock);
             let family = now.family_since(read.version);
             if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
-                tell(
-                    now,
-                    cell,
-                    part,
-                    ((read.site, AccessKind::Read), entry, kind),
-                    Some(LockId::NONE),
-                    findings,
-                );
+                let first = (read.site, AccessKind::Read);
+                tell(now, cell, part, (first, entry, kind), Some(lock), findings);
                 return;
             }
             let (first, second) = (read.site, now.at.moment.site);
             let kinds = [AccessKind::Read, AccessKind::Write];
             let pair = Pair { step: now.order.step, first, second, kinds, block: RegionId::NONE };
-            add_pair(&mut cell.more.get_or_insert_default().gaps, &mut now.order, family, pair);
+            let gaps = &mut cell.more.get_or_insert_default().gaps;
+            match gaps.iter_mut().find(|gaps| (gaps.lock, gaps.pairs.family) == (lock, family)) {
+                Some(gaps) => gaps.pairs.kept.add(&mut now.order, pair),
+                None => {
+                    let mut pairs = Pairs { family, kept: Kept::default() };
+                    pairs.kept.add(&mut now.order, pair);
+                    gaps.push(Gaps { lock, pairs });
+                }
+            }
         }
     }
+}
+
+/// True if one call of a function holds both, at most a few calls further out; also if calls are not known. What is done in a
+/// thread without such a call in common has little to do with each other.
+fn are_near(first: &Calls, second: &Calls) -> bool {
+    let known = |calls: &Calls| calls[0] != 0;
+    !known(first) || !known(second) || first.iter().any(|call| *call != 0 && second.contains(call))
 }
 
 /// Remembers the access as a possible A2. What the step has learned in its middle does not count: an access of which it

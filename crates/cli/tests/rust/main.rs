@@ -1,0 +1,115 @@
+//! Rust programs with what must be found in them (`tests/programs/rust`), and a crate as a user has it (`tests/projects/cargo`),
+//! under `cargo keirin`.
+
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+mod crates;
+mod support;
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use support::{Project, folder_of_tests};
+
+/// A finding that must be there.
+#[derive(Clone, Debug)]
+struct Expected {
+    rule: String,
+    /// The marks of its lines.
+    marks: BTreeSet<String>,
+    /// What the memory is called, if that is of interest.
+    name: Option<String>,
+}
+
+impl Expected {
+    /// `RULE (A) (B) of NAME`
+    fn parse(text: &str) -> Self {
+        let (text, name) =
+            text.split_once(" of ").map_or((text, None), |(text, name)| (text, Some(name.to_owned())));
+        let mut words = text.split(' ').map(str::to_owned);
+        Expected { rule: words.next().unwrap(), marks: words.collect(), name }
+    }
+}
+
+/// What the comments of a program say.
+struct Program {
+    name: String,
+    expected: Vec<Expected>,
+    /// The lines that end in each mark.
+    marks: BTreeMap<String, BTreeSet<u64>>,
+}
+
+impl Program {
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap();
+        let expected = text.lines().filter_map(|line| line.strip_prefix("// expect: "));
+        let mut marks: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+        for (line, number) in text.lines().zip(1..) {
+            if let Some((_, mark)) = line.rsplit_once(" // (") {
+                marks.entry(format!("({mark}")).or_default().insert(number);
+            }
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        Program { name, expected: expected.map(Expected::parse).collect(), marks }
+    }
+
+    /// What differs between a report and what is expected.
+    fn differences(&self, report: &Value) -> Vec<String> {
+        let mut missing = self.expected.clone();
+        let mut differences = Vec::new();
+        for finding in report["findings"].as_array().unwrap() {
+            let lines = support::lines(finding, &self.name);
+            let fits = |expected: &Expected| {
+                let marked = |mark: &String| &self.marks[mark];
+                let allowed: BTreeSet<u64> = expected.marks.iter().flat_map(marked).copied().collect();
+                finding["rule"] == *expected.rule
+                    && lines.is_subset(&allowed)
+                    && expected.marks.iter().all(|mark| !marked(mark).is_disjoint(&lines))
+                    && expected.name.as_ref().is_none_or(|name| finding["location"]["name"] == **name)
+            };
+            match missing.iter().position(fits) {
+                Some(index) => drop(missing.remove(index)),
+                None => differences
+                    .push(format!("{}: {} in lines {lines:?} is not expected", self.name, finding["title"])),
+            }
+        }
+        differences.extend(missing.iter().map(|expected| format!("{}: {expected:?} is missing", self.name)));
+        differences
+    }
+}
+
+/// Runs each program some times, as a debug or a release build.
+fn check(profile: &[&str]) {
+    let wanted = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
+    let runs: usize = std::env::var("KEIRIN_PROGRAM_RUNS").map_or(2, |runs| runs.parse().unwrap());
+    let project =
+        Project::new(&folder_of_tests().join("programs/rust"), &format!("programs{}", profile.concat()));
+    let built = project.cargo_keirin(&[], &[&["build", "--bins"], profile].concat());
+    assert_eq!(built.code, 0, "{built:?}");
+    let mut differences = Vec::new();
+    for path in support::files(&project.path().join("src/bin")) {
+        let program = Program::read(&path);
+        if !program.name.contains(&wanted) {
+            continue;
+        }
+        for _ in 0..runs {
+            let (run, report) = project.report(&[&["run", "--bin", &program.name], profile].concat());
+            let code = if program.expected.is_empty() { 0 } else { 66 };
+            if run.code != code {
+                differences.push(format!("{}: exit code {}", program.name, run.code));
+            }
+            differences.extend(program.differences(&report));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn programs_without_optimization() {
+    check(&[]);
+}
+
+#[test]
+fn programs_with_optimization() {
+    check(&["--release"]);
+}

@@ -1,0 +1,11 @@
+//! A balance is read, and written back in another critical section.
+// expect: lock-gap (A) (B)
+use std::sync::Mutex;
+
+fn main() {
+    let balance = Mutex::new(0);
+    programs::twice(|_| {
+        let before = *balance.lock().unwrap(); // (A)
+        *balance.lock().unwrap() = before + 1; // (B)
+    });
+}
