@@ -16,9 +16,16 @@ pub struct Follow<'a> {
     marks: &'a Marks,
     limit: u32,
     sites: MarkedSites,
-    threads: Vec<Inside>,
+    threads: Vec<Thread>,
     buffer: Batch,
     followed: Followed,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Thread {
+    inside: Inside,
+    /// Accesses are to be disregarded: inference has not seen them either.
+    ignoring: u32,
 }
 
 /// How much was followed.
@@ -54,6 +61,15 @@ impl<'a> Follow<'a> {
     fn pass(&mut self, position: u64, event: Event, batch: &mut Batch) {
         match event.op {
             Op::Access { .. } | Op::Atomic { .. } => self.access(position, event, batch),
+            Op::IgnoreBegin | Op::IgnoreEnd => {
+                if let Some(thread) = self.thread(event.thread) {
+                    thread.ignoring = match event.op {
+                        Op::IgnoreBegin => thread.ignoring + 1,
+                        _ => thread.ignoring.saturating_sub(1),
+                    };
+                }
+                batch.push(position, event);
+            }
             Op::Begin { .. } | Op::End => {}
             Op::ThreadEnd => {
                 self.leave_all(position, event, event.thread, batch);
@@ -69,16 +85,14 @@ impl<'a> Follow<'a> {
 
     #[inline]
     fn access(&mut self, position: u64, event: Event, batch: &mut Batch) {
-        let index = event.thread.index();
         let mark = self.sites.mark(self.marks, self.inner.tables(), event.site);
-        if mark.is_none() || index >= crate::clock::MAX_THREADS as usize {
+        let is_plain = matches!(event.op, Op::Access { .. });
+        let marked = mark.is_some().then(|| self.thread(event.thread)).flatten();
+        if marked.is_none_or(|thread| is_plain && thread.ignoring > 0) {
             batch.push(position, event);
             return;
         }
-        if self.threads.len() <= index {
-            self.threads.resize(index + 1, Inside::default());
-        }
-        let inside = &mut self.threads[index];
+        let inside = &mut self.threads[event.thread.index()].inside;
         if let Crossing::Entered { .. } = inside.before(self.marks, mark)
             && let Some(open) = inside.innermost()
         {
@@ -95,10 +109,22 @@ impl<'a> Follow<'a> {
         }
     }
 
+    fn thread(&mut self, thread: ThreadId) -> Option<&mut Thread> {
+        let index = thread.index();
+        if index >= crate::clock::MAX_THREADS as usize {
+            // The driver has the words for it.
+            return None;
+        }
+        if self.threads.len() <= index {
+            self.threads.resize(index + 1, Thread::default());
+        }
+        self.threads.get_mut(index)
+    }
+
     /// A thread is over, and with it its regions.
     fn leave_all(&mut self, position: u64, event: Event, thread: ThreadId, batch: &mut Batch) {
-        let Some(inside) = self.threads.get_mut(thread.index()) else { return };
-        let inside = std::mem::take(inside);
+        let Some(over) = self.threads.get_mut(thread.index()) else { return };
+        let inside = std::mem::take(&mut over.inside);
         for _ in [inside.innermost(), inside.around()].into_iter().flatten() {
             batch.push(position, Event { op: Op::End, thread, ..event });
         }

@@ -2,7 +2,7 @@
 
 use super::detect::Detector;
 use super::follow::Follow;
-use super::infer::tests::{Texts, run, trace};
+use super::infer::tests::{Texts, cases, run, trace};
 use super::infer::{Settings, infer};
 use super::regions::{Marks, Regions};
 use crate::event::{AccessKind, Op, ThreadId};
@@ -192,7 +192,7 @@ fn follow(regions: &Regions, text: &str) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn exactly_the_pairs_that_are_torn_are_found(text in blocks()) {
@@ -226,4 +226,13 @@ fn a_run_that_tears_a_learned_region_is_told() {
     assert!(cycle.blamed);
     let marks = Marks::new(&learned.regions);
     assert_eq!(marks.name(super::regions::Mark(cycle.refuted[0].region.0)), "a");
+}
+
+#[test]
+fn what_the_program_disregards_enters_no_region() {
+    let good = trace("T1 a r x\nT1 b w x\nT2 c w x\nT1 d r x\nT2 e w x\nT1 f w y");
+    let learned = infer(&Texts(vec![good]), 1, &Regions::default(), &Settings::default(), |_| {}).unwrap();
+    let bad = "T1 - ignore_begin\nT1 a r x\nT1 - ignore_end\nT2 c w x\nT1 b w x";
+    let bad = trace(bad).replace("|-", "|");
+    assert!(follow(&learned.regions, &bad).findings.is_empty());
 }

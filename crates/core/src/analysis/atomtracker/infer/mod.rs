@@ -41,7 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A run whose regions are not stable after so many readings is left as it is.
 const MOST_READINGS: u32 = 64;
 
-/// Of a long run the beginning is read until it is stable, before all of it is: most of what there is to learn comes soon.
+/// Of a long run so much is read until it is stable, then four times as much, and so on: most of what there is to learn
+/// comes soon, and should not cost a reading of the whole.
 const BEGINNING: u64 = 1 << 18;
 
 /// All runs are read again so often at most.
@@ -400,22 +401,23 @@ fn look<T: Training>(
     let mut database = Database::default();
     let mut is_stable = false;
     let mut readings = 0;
-    let mut beginning = prepared.events > 4 * BEGINNING;
-    for _ in 0..MOST_READINGS {
-        let most = if beginning { BEGINNING } else { u64::MAX };
-        readings += u32::from(!beginning);
+    let (mut most, mut tries) = (BEGINNING, 0);
+    while readings < MOST_READINGS {
+        let whole = most >= prepared.events;
+        readings += u32::from(whole);
+        tries += 1;
         let mut pass = Pass::new(settings, known, &mut prepared, &mut database);
         let mut source = training.open(run)?;
-        read(training, run, &mut *source, most, |batch, source| {
+        read(training, run, &mut *source, if whole { u64::MAX } else { most }, |batch, source| {
             batch.events().iter().for_each(|event| pass.event(event, source.tables()));
         })?;
         pass.finish();
-        if !database.is_dirty() {
-            if !beginning {
-                is_stable = true;
-                break;
-            }
-            beginning = false;
+        if !database.is_dirty() && whole {
+            is_stable = true;
+            break;
+        }
+        if !database.is_dirty() || tries == MOST_READINGS {
+            (most, tries) = (most.saturating_mul(4), 0);
         }
     }
     let (used, mut knowledge) = database.result(&prepared.keys);

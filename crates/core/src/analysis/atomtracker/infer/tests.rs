@@ -374,6 +374,11 @@ pub(in super::super) fn run(loops: bool) -> impl Strategy<Value = String> {
     })
 }
 
+/// How many runs each property looks at: `KEIRIN_CASES`, which the long mode of `./test` sets, or some thousands.
+pub(in super::super) fn cases() -> u32 {
+    std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000)
+}
+
 fn settings() -> impl Strategy<Value = Settings> {
     any::<[bool; 4]>().prop_map(|[critical_sections, loops, disregard_synchronization, nested]| Settings {
         critical_sections,
@@ -385,7 +390,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn no_run_tears_a_region_that_was_learned_from_it(
