@@ -153,6 +153,7 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Cell {
     first: Entry,
+    #[allow(clippy::box_collection)] // there are many cells, and few have it
     more: Option<Box<Vec<Entry>>>,
 }
 

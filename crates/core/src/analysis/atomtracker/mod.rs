@@ -3,10 +3,10 @@
 //! Paper: Muzahid, Otsuki, Torrellas, "AtomTracker: A Comprehensive Approach to Atomic Region Inference and Violation
 //! Detection", MICRO 2010.
 //!
+//! - [`regions`] holds what is learned, and what the sites of a run mean to it. All others build on it.
 //! - [`infer`] is AtomTracker-I.
-//! - [`follow`]: learned regions in a run. [`detect`]: AtomTracker-D. [`hardware`]: the same as hardware would be, in a model of
-//!   a multicore.
-//! - [`regions`]: what is learned, and what the sites of a run mean to it. All others build on it.
+//! - [`follow`] finds learned regions in a run, and [`detect`] is AtomTracker-D.
+//! - [`hardware`] is AtomTracker-D as the paper builds it into a multicore.
 
 pub mod detect;
 pub mod follow;

@@ -31,7 +31,7 @@ mod prepare;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::regions::{LearnedModule, Region, Regions, Run, Support};
+use super::regions::{LearnedModule, Region, Regions, Run};
 use crate::trace::{Batch, Source, TraceError};
 use knowledge::{Database, Knowledge, Used};
 use pass::Pass;
@@ -40,6 +40,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A run whose regions are not stable after so many readings is left as it is.
 const MOST_READINGS: u32 = 64;
+
+/// Of a long run the beginning is read until it is stable, before all of it is: most of what there is to learn comes soon.
+const BEGINNING: u64 = 1 << 18;
 
 /// All runs are read again so often at most.
 const MOST_ROUNDS: u32 = 64;
@@ -359,7 +362,7 @@ impl<T: Training> Learner<'_, T> {
                 let region =
                     regions.by_entry.entry(entry).or_insert_with(|| Region { outer, ..Region::default() });
                 for exit in exits {
-                    region.exits.entry(exit).or_insert_with(Support::new).insert(number);
+                    region.exits.entry(exit).or_default().insert(number);
                 }
                 if thread_end {
                     region.thread_end.insert(number);
@@ -388,7 +391,7 @@ fn look<T: Training>(
         None => {
             let mut prepare = Prepare::default();
             let mut source = training.open(run)?;
-            read(training, run, &mut *source, |batch, source| {
+            read(training, run, &mut *source, u64::MAX, |batch, source| {
                 batch.events().iter().for_each(|event| prepare.event(event, source.tables()));
             })?;
             prepare.finish(source.tables())
@@ -397,17 +400,22 @@ fn look<T: Training>(
     let mut database = Database::default();
     let mut is_stable = false;
     let mut readings = 0;
+    let mut beginning = prepared.events > 4 * BEGINNING;
     for _ in 0..MOST_READINGS {
-        readings += 1;
+        let most = if beginning { BEGINNING } else { u64::MAX };
+        readings += u32::from(!beginning);
         let mut pass = Pass::new(settings, known, &mut prepared, &mut database);
         let mut source = training.open(run)?;
-        read(training, run, &mut *source, |batch, source| {
+        read(training, run, &mut *source, most, |batch, source| {
             batch.events().iter().for_each(|event| pass.event(event, source.tables()));
         })?;
         pass.finish();
         if !database.is_dirty() {
-            is_stable = true;
-            break;
+            if !beginning {
+                is_stable = true;
+                break;
+            }
+            beginning = false;
         }
     }
     let (used, mut knowledge) = database.result(&prepared.keys);
@@ -418,19 +426,22 @@ fn look<T: Training>(
     Ok(Shown { prepared, used, knowledge, modules, readings, is_stable })
 }
 
-/// Reads a trace to its end.
+/// Reads a trace to its end, or at least so many events of it.
 fn read<T: Training>(
     training: &T,
     run: usize,
     source: &mut dyn Source,
+    most: u64,
     mut each: impl FnMut(&Batch, &dyn Source),
 ) -> Result<(), T::Error> {
     let mut batch = Batch::new();
+    let mut count = 0;
     loop {
         let more = source.fill(&mut batch).map_err(|error| training.failed(run, error))?;
         each(&batch, source);
+        count += batch.events().len() as u64;
         training.read(batch.events().len() as u64);
-        if !more {
+        if !more || count >= most {
             return Ok(());
         }
     }

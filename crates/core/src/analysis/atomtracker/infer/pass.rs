@@ -54,6 +54,7 @@ struct Cell {
     write: u64,
     read: u64,
     /// Reads of further threads since the write.
+    #[allow(clippy::box_collection)] // there are many cells, and few have it
     reads: Option<Box<Vec<(u32, u64)>>>,
 }
 
@@ -175,10 +176,8 @@ impl<'a> Pass<'a> {
             self.threads.resize_with(index + 1, Thread::default);
         }
         match event.op {
-            Op::Access { kind, size, addr } => {
-                if self.threads[index].ignoring == 0 {
-                    self.access(index, event, tables, kind, size, addr);
-                }
+            Op::Access { kind, size, addr } if self.threads[index].ignoring == 0 => {
+                self.access(index, event, tables, kind, size, addr);
             }
             Op::Atomic { kind, size, addr, .. } => {
                 self.access(index, event, tables, kind.access_kind(), u32::from(size), addr);
@@ -321,7 +320,7 @@ impl<'a> Pass<'a> {
         let thread = &self.threads[(thread & !OUTER) as usize];
         if outer {
             let open = thread.outer.and_then(|outer| outer.region);
-            return !open.is_some_and(|open| open.start <= position)
+            return open.is_none_or(|open| open.start > position)
                 && ended_before(&thread.ended_outer, position, point);
         }
         match thread.open {

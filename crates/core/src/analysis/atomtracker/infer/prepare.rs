@@ -41,6 +41,7 @@ struct Cell {
     foreign: Epoch,
     read: Epoch,
     /// Reads of further threads since the write.
+    #[allow(clippy::box_collection)] // there are many cells, and few have it
     reads: Option<Box<Vec<Epoch>>>,
 }
 
@@ -146,10 +147,8 @@ impl Prepare {
             self.threads.resize_with(index + 1, Thread::default);
         }
         match event.op {
-            Op::Access { kind, size, addr } => {
-                if self.threads[index].ignoring == 0 {
-                    self.access(event, tables, kind, size, addr);
-                }
+            Op::Access { kind, size, addr } if self.threads[index].ignoring == 0 => {
+                self.access(event, tables, kind, size, addr);
             }
             Op::Atomic { kind, size, addr, .. } => {
                 self.access(event, tables, kind.access_kind(), u32::from(size), addr);
@@ -377,7 +376,7 @@ impl Prepare {
 /// True if the same site twice in a row is a loop: a line of source may do several things, and a copy reads and writes at
 /// one instruction.
 pub(super) fn repeats(keys: &Keys, key: Key, read_last: bool, reads: bool) -> bool {
-    keys.is_exact(key) && !(read_last && !reads)
+    (reads || !read_last) && keys.is_exact(key)
 }
 
 /// An access touches a cell; the earlier ones that it conflicts with are put into `conflicts`.

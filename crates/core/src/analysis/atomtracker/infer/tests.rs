@@ -1,6 +1,6 @@
 //! The figures of the paper, and random runs against the definition.
 
-use super::super::regions::{Inside, MarkedSites, Marks};
+use super::super::regions::{Inside, MarkedSites, Marks, Support};
 use super::*;
 use crate::event::{AccessKind, Op};
 use crate::trace::std_format;
@@ -362,7 +362,7 @@ pub(in super::super) fn run(loops: bool) -> impl Strategy<Value = String> {
                     let _ = writeln!(text, "T{t}|rel(L{lock})|{name}");
                 }
                 _ => {
-                    let kind = if (choice + site) % 3 == 0 { "w" } else { "r" };
+                    let kind = if (choice + site).is_multiple_of(3) { "w" } else { "r" };
                     let _ = writeln!(text, "T{t}|{kind}({variable})|{name}");
                 }
             }
