@@ -19,6 +19,11 @@ use super::signature::{Shape, Signature};
 use crate::event::{AccessKind, RegionId, SiteId, ThreadId};
 use rustc_hash::FxHashMap;
 
+/// Shadows of a thread whose sets are exact. With more, as while one region stays open throughout a long run, the last is shared.
+const MOST_SHADOWS: usize = 256;
+/// So many of the regions that share a shadow are named, the latest.
+const MOST_NAMED: usize = 256;
+
 /// A place in memory that an access touches: an aligned piece, and which parts of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
@@ -178,9 +183,9 @@ pub(super) struct Detector<S> {
 }
 
 impl Detector<Exact> {
-    /// A module with buffers that never end.
+    /// A module with buffers that never end, so that regions need not share shadows.
     pub(super) fn unbounded() -> Self {
-        Self::new(Exact::default(), usize::MAX)
+        Self::new(Exact::default(), MOST_SHADOWS)
     }
 }
 
@@ -236,11 +241,16 @@ impl<S: Addresses + Clone> Detector<S> {
             .map(|(&partner, _)| (partner, false))
             .collect();
         if partners.is_empty() {
+            // Threads that are over must not be looked at for ever.
+            self.contexts.retain(|context| context.region.is_some() || !context.shadows.is_empty());
             return;
         }
         let full = self.contexts[at].shadows.len() >= self.most_shadows;
         match self.contexts[at].shadows.last_mut() {
             Some(shadow) if full => {
+                if shadow.instances.len() >= MOST_NAMED {
+                    shadow.instances.remove(0);
+                }
                 shadow.instances.push(region.instance);
                 shadow.reads.add_all(&region.reads);
                 shadow.writes.add_all(&region.writes);

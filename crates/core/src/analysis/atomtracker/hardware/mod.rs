@@ -26,10 +26,10 @@
 //!   and the module goes on with what it knows of that thread.
 //! - A region that ends is put into a shadow of its thread. If all are in use, the last one is shared; the paper has one.
 //!
-//! Misses: cycles of more than two regions, and conflicts with accesses outside of any region; as the software. Hardware
-//! misses nothing that software finds (a property test holds that), except where atomicity is decided by the order of
-//! alarms in a shared shadow, of which one alarm is kept for each partner.
-//! Costs: some hash lookups for each access and thread; memory for the caches, and for what open regions have touched.
+//! Misses: cycles of more than two regions, and conflicts with accesses outside of any region. Hardware misses nothing that the
+//! exact software of this module finds (a property test holds that), but where regions share a shadow one alarm stands for all of them.
+//! Costs: some hash lookups for each access, open region and shadow; memory for the caches, and for what open regions and shadows
+//! hold. At most 256 exact shadows are kept for a thread; after that they are shared as well.
 //! State: all of it belongs to [`simulate::Simulator`], which one caller feeds in the order of the trace.
 
 mod cache;

@@ -159,7 +159,7 @@ fn runs() -> impl Strategy<Value = (String, Regions)> {
 
 proptest! {
     /// What exact software finds, hardware finds as well, however small its caches and however many threads share a
-    /// core; and signatures find what a buffer finds.
+    /// core; and signatures find what a buffer finds, however many regions share a shadow.
     #[test]
     fn hardware_misses_nothing(
         (trace, regions) in runs(),
@@ -167,13 +167,14 @@ proptest! {
         small in any::<bool>(),
         line in prop::sample::select(vec![8u32, 16, 64]),
         bits in 0u32..12,
+        shadows in prop::sample::select(vec![1u32, 2, 1000]),
     ) {
         let ways = 2;
         let shape = |sets: u64| CacheShape { bytes: sets * u64::from(line * ways), ways, cycles: 1 };
         let usual = Configuration::default();
         let (l1, l2) = if small { (shape(1), shape(2)) } else { (usual.l1, usual.l2) };
         let signature = Shape { bits: 1 << bits, banks: 1, physical: 1, hash: Hash::Permuted };
-        let configuration = Configuration { cores, line, l1, l2, signature, shadows: 1000, ..usual };
+        let configuration = Configuration { cores, line, l1, l2, signature, shadows, ..usual };
         let simulated = run(&trace, &regions, &configuration);
         let [software, unbounded, signatures] = told(&simulated);
         prop_assert!(software.iter().all(|pair| unbounded.contains(pair)), "{software:?} {unbounded:?}");
