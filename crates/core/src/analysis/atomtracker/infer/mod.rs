@@ -41,10 +41,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A run whose regions are not stable after so many readings is left as it is.
 const MOST_READINGS: u32 = 64;
 
-/// Of a long run so much is read until it is stable, then four times as much, and so on: most of what there is to learn
-/// comes soon, and should not cost a reading of the whole.
-const BEGINNING: u64 = 1 << 18;
-
 /// All runs are read again so often at most.
 const MOST_ROUNDS: u32 = 64;
 
@@ -392,7 +388,7 @@ fn look<T: Training>(
         None => {
             let mut prepare = Prepare::default();
             let mut source = training.open(run)?;
-            read(training, run, &mut *source, u64::MAX, |batch, source| {
+            read(training, run, &mut *source, |batch, source| {
                 batch.events().iter().for_each(|event| prepare.event(event, source.tables()));
             })?;
             prepare.finish(source.tables())
@@ -401,24 +397,15 @@ fn look<T: Training>(
     let mut database = Database::default();
     let mut is_stable = false;
     let mut readings = 0;
-    let (mut most, mut tries) = (BEGINNING, 0);
-    while readings < MOST_READINGS {
-        let whole = most >= prepared.events;
-        readings += u32::from(whole);
-        tries += 1;
+    while readings < MOST_READINGS && !is_stable {
+        readings += 1;
         let mut pass = Pass::new(settings, known, &mut prepared, &mut database);
         let mut source = training.open(run)?;
-        read(training, run, &mut *source, if whole { u64::MAX } else { most }, |batch, source| {
+        read(training, run, &mut *source, |batch, source| {
             batch.events().iter().for_each(|event| pass.event(event, source.tables()));
         })?;
         pass.finish();
-        if !database.is_dirty() && whole {
-            is_stable = true;
-            break;
-        }
-        if !database.is_dirty() || tries == MOST_READINGS {
-            (most, tries) = (most.saturating_mul(4), 0);
-        }
+        is_stable = !database.is_dirty();
     }
     let (used, mut knowledge) = database.result(&prepared.keys);
     knowledge.sections = prepared.shown.sections.clone();
@@ -428,22 +415,19 @@ fn look<T: Training>(
     Ok(Shown { prepared, used, knowledge, modules, readings, is_stable })
 }
 
-/// Reads a trace to its end, or at least so many events of it.
+/// Reads a trace to its end.
 fn read<T: Training>(
     training: &T,
     run: usize,
     source: &mut dyn Source,
-    most: u64,
     mut each: impl FnMut(&Batch, &dyn Source),
 ) -> Result<(), T::Error> {
     let mut batch = Batch::new();
-    let mut count = 0;
     loop {
         let more = source.fill(&mut batch).map_err(|error| training.failed(run, error))?;
         each(&batch, source);
-        count += batch.events().len() as u64;
         training.read(batch.events().len() as u64);
-        if !more || count >= most {
+        if !more {
             return Ok(());
         }
     }
