@@ -198,7 +198,7 @@ options! {
         "Share of the atomic regions that another thread tears, or of the tasks with a race or a torn region, from 0 to 1";
     "seed" seed: u64 = "1", "N", [Generate],
         "Seed of the random choices: the same seed gives the same bytes";
-    "regions" regions: Option<PathBuf> = "", "FILE", [Simulate Infer Detect],
+    "regions" regions: Option<PathBuf> = "", "FILE", [Run Simulate Infer Detect],
         "Regions that `keirin infer` has learned; `infer` itself goes on from them";
     "threshold" threshold: u64 = "1", "N", [Infer],
         "Keep only regions that this many runs show, if bad runs may be among them; from 2 on each run is looked at by itself";
@@ -214,7 +214,7 @@ options! {
         "Let operations on locks conflict with each other, as accesses do";
     "no-nested" no_nested: bool = "", "", [Infer],
         "Do not look for regions around others";
-    "mismatches" mismatches: u64 = "1000", "N", [Simulate Detect],
+    "mismatches" mismatches: u64 = "1000", "N", [Run Simulate Detect],
         "A region is given up after so many exits of other regions";
     "cores" cores: u64 = "4", "N", [Simulate],
         "Cores of the modelled machine; threads beyond that share them";

@@ -22,6 +22,7 @@ mod driver;
 mod files;
 pub mod intercept;
 mod layout;
+mod learned;
 mod modules;
 mod objects;
 mod openmp;

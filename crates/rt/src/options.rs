@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// A file that tells which functions are atomic.
     pub(crate) atomic_functions: Option<CString>,
     pub(crate) critical_sections: bool,
+    /// A file with learned regions, and after how many exits of others one is given up.
+    pub(crate) regions: Option<CString>,
+    pub(crate) mismatches: u32,
     /// Which regions of tasks must be whole; none: the usual ones.
     pub(crate) check: Vec<String>,
     /// The analyses of tasks are those of the papers, to the letter.
@@ -143,6 +146,11 @@ impl Options {
                     options.atomic_functions = path();
                     true
                 }
+                "regions" => {
+                    options.regions = path();
+                    true
+                }
+                "mismatches" => assign(&mut options.mismatches, text.parse().ok()),
                 "critical-sections" => assign(&mut options.critical_sections, flag(&text)),
                 "reexec" => {
                     options.started_again = Again::parse(&text);

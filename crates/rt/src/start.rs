@@ -8,8 +8,9 @@ use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::watcher::Watcher;
-use crate::{arena, files, layout, modules, regions, tasks, telling, thread, tls, watch};
+use crate::{arena, files, layout, learned, modules, regions, tasks, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
+use keirin_core::analysis::atomtracker::detect::Detector;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::FastTrack;
 use keirin_core::analysis::velodrome::Velodrome;
@@ -164,6 +165,14 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
                 regions::load_functions(&String::from_utf8_lossy(&text));
             }
             Err(error) => telling::note(&format!("the list of atomic functions cannot be read: {error}")),
+        }
+    }
+    if let Some(path) = &options.regions {
+        match files::read(path) {
+            Ok(text) => {
+                learned::load(&String::from_utf8_lossy(&text), options.mismatches.max(1));
+            }
+            Err(error) => telling::note(&format!("the learned regions cannot be read: {error}")),
         }
     }
     let watcher =
@@ -382,6 +391,9 @@ fn driver<A: Shadowed>(analysis: A, options: &Options) -> &'static Driver<A> {
 
 /// The driver for the analyses that are asked for.
 fn choose(options: &Options) -> &'static dyn Watcher {
+    if options.analyses == ["atomtracker"] {
+        return driver(Detector::shared(), options);
+    }
     let mut choice = Choice::default();
     for name in &options.analyses {
         if name != "empty" && !choice.add(name) {

@@ -436,6 +436,10 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
             "operations in signal handlers were not looked at, because they came while keirin was at work",
         ),
         (
+            crate::learned::given_up(),
+            "learned regions were given up after too many exits of others; --mismatches changes that",
+        ),
+        (
             watcher.confused_threads(),
             "threads cannot be told from others that had ended, because there were too many; races between them may be missed",
         ),

@@ -5,6 +5,7 @@
 //! signal handler, or code of ours that the compiler did not expect) find the thread busy and tell nothing.
 
 use crate::arena;
+use crate::learned::Followed;
 use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
 use crate::quiet::Table;
 use crate::record::ThreadRecorder;
@@ -79,6 +80,8 @@ pub(crate) struct Thread {
     pub(crate) runs_tasks: bool,
     /// How often there was no room in it.
     pub(crate) crowded: u32,
+    /// Where it is, of the regions that were learned.
+    pub(crate) followed: Followed,
     frames: *mut Frame,
     depth: usize,
     /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
@@ -116,6 +119,7 @@ impl Thread {
             quiet: None,
             runs_tasks: false,
             crowded: 0,
+            followed: Followed::default(),
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
             base: 0,

@@ -20,7 +20,7 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{modules, openmp, regions, start, tasks as tasks_of_program, tbb, telling, tls};
+use crate::{learned, modules, openmp, regions, start, tasks as tasks_of_program, tbb, telling, tls};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, ThreadId};
 use keirin_core::handover::End;
@@ -258,11 +258,17 @@ pub fn note(text: &'static str) {
     with(|_, _| telling::note(text));
 }
 
+#[inline]
+fn access(watcher: &dyn Watcher, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+    let counts = thread.ignoring == 0;
+    learned::follow(watcher, thread, pc, counts, |thread| watcher.access(thread, kind, addr, size, pc));
+}
+
 /// A plain read of any number of bytes.
 #[inline]
 pub fn read(addr: usize, size: usize, pc: usize) {
     if ACCESSES.load(Ordering::Relaxed) {
-        with(|watcher, thread| watcher.access(thread, AccessKind::Read, addr, size, pc));
+        with(|watcher, thread| access(watcher, thread, AccessKind::Read, addr, size, pc));
     }
 }
 
@@ -270,7 +276,7 @@ pub fn read(addr: usize, size: usize, pc: usize) {
 #[inline]
 pub fn write(addr: usize, size: usize, pc: usize) {
     if ACCESSES.load(Ordering::Relaxed) {
-        with(|watcher, thread| watcher.access(thread, AccessKind::Write, addr, size, pc));
+        with(|watcher, thread| access(watcher, thread, AccessKind::Write, addr, size, pc));
     }
 }
 
@@ -394,7 +400,10 @@ pub fn thread_ended() {
         tls::set_thread(BUSY);
         tls::set_epoch(0, 0);
         if let Some(watcher) = watcher() {
-            guarded(|| watcher.ended(&mut inside));
+            guarded(|| {
+                learned::thread_ends(watcher, &mut inside);
+                watcher.ended(&mut inside);
+            });
         }
         drop(inside);
         tls::set_thread(ENDED);
@@ -439,12 +448,16 @@ pub fn forgotten(addr: usize, size: usize) {
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
-    with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
+    if !learned::is_on() {
+        with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
+    }
 }
 
 /// The innermost atomic region ends.
 pub fn region_end(pc: usize) {
-    with(|watcher, thread| watcher.region_end(thread, pc));
+    if !learned::is_on() {
+        with(|watcher, thread| watcher.region_end(thread, pc));
+    }
 }
 
 /// From here on the thread's accesses are disregarded. Nests.

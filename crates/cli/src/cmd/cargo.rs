@@ -72,7 +72,13 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     if way == Way::Tasks {
         run::judge(&mut collected, &options);
     }
-    let shown = Shown { options: &options, filters: &filters, looking: &looking, terminal: Output::error };
+    let shown = Shown {
+        options: &options,
+        filters: &filters,
+        looking: &looking,
+        learned: None,
+        terminal: Output::error,
+    };
     let exit = run::report(&reported(&collected), &collected, &shown)?;
     Ok(if exit == Exit::Findings { exit.into() } else { run::ending_of(status) })
 }

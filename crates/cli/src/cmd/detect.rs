@@ -20,10 +20,10 @@ use keirin_core::event::RegionId;
 use keirin_core::finding::{Evidence, Findings, RawFinding};
 use keirin_core::replay::{Checker, ReplayOptions, replay_passes};
 use keirin_core::trace::{NameKind, Tables, TraceError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the analysis is called.
-const NAME: &str = "atomtracker";
+pub(crate) const NAME: &str = "atomtracker";
 /// Training runs that a note names.
 const MOST_RUNS: usize = 8;
 
@@ -33,10 +33,7 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
     let Some(path) = &options.regions else {
         bail!("--regions says which regions to look at: name a file that `keirin infer` has written");
     };
-    let regions = regions::load(path)?;
-    if regions.by_entry.is_empty() {
-        bail!("{}: there are no regions in it, so that nothing could be found", path.display());
-    }
+    let regions = load(path)?;
     let filters = Filters::load(options)?;
     Output::check(options.output.as_deref())?;
     Output::check(options.write_baseline.as_deref())?;
@@ -62,6 +59,15 @@ pub(crate) fn run(names: &[PathBuf], options: &Options) -> Result<Exit> {
         crate::complain(&format!("{failure:#}"));
     }
     Ok(if failures.is_empty() { exit } else { Exit::Failed })
+}
+
+/// The regions of a file, of which there must be some.
+pub(crate) fn load(path: &Path) -> Result<Regions> {
+    let regions = regions::load(path)?;
+    if regions.by_entry.is_empty() {
+        bail!("{}: there are no regions in it, so that nothing could be found", path.display());
+    }
+    Ok(regions)
 }
 
 fn detect_one(
@@ -145,6 +151,7 @@ fn detect_one(
 }
 
 /// What was learned, and what to say of it.
+#[derive(Debug)]
 pub(crate) struct Learned<'a> {
     regions: &'a Regions,
     pub(crate) marks: Marks,

@@ -2,6 +2,7 @@
 
 mod functions;
 mod handovers;
+mod learned;
 mod program;
 mod settings;
 mod tasks;
@@ -14,6 +15,7 @@ pub(super) use tasks::Way;
 pub(super) use verdicts::judge;
 
 use super::check::{Filters, check_task_options, finish_to, name_analyses};
+use super::detect::{self, Learned};
 use super::{Ending, Exit};
 use crate::atomic::{Looking, Rule, atomic_rule};
 use crate::openmp;
@@ -48,10 +50,14 @@ pub(super) fn watch(words: &[OsString], options: &Options, terminal: fn() -> Out
     Output::check(options.output.as_deref())?;
     Output::check(options.write_baseline.as_deref())?;
     let program = Program::find(words)?;
+    let folder = exchange_folder()?;
+    let shown = Shown { options, filters: &filters, looking: &looking, learned: None, terminal };
+    if let Some(regions) = &options.regions {
+        return learned::watch(&program, words, (folder.path(), regions), &shown);
+    }
     let options = &with_analyses(options, &program);
     check_options(options)?;
-    let folder = exchange_folder()?;
-    let shown = Shown { options, filters: &filters, looking: &looking, terminal };
+    let shown = Shown { options, ..shown };
     let way = Way::of(options);
     if way == Way::Examined {
         return examine(&program, words, folder.path(), &shown);
@@ -244,6 +250,8 @@ pub(super) struct Shown<'a> {
     pub(super) options: &'a Options,
     pub(super) filters: &'a Filters,
     pub(super) looking: &'a Looking,
+    /// Regions that were learned, if these were looked at.
+    pub(super) learned: Option<&'a Learned<'a>>,
     /// Where a report for people goes if the options do not say so.
     pub(super) terminal: fn() -> Output,
 }
@@ -277,13 +285,16 @@ pub(super) fn report(reported: &Reported<'_>, collected: &Collected, shown: &Sho
     let folder = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&folder, &options.source_root);
     let word = reported.word.as_deref();
-    let findings: Vec<Finding> = collected.findings(word, &sources, looking.symbols());
+    let findings: Vec<Finding> = collected.findings(word, &sources, looking.symbols(), shown.learned);
     let word = word.unwrap_or("PROGRAM");
     let (findings, left_out) = without_excluded(findings, looking.rules());
     let counts = collected.counts();
     let mut watched = Watched {
         inputs: reported.names.clone(),
-        analyses: name_analyses(options),
+        analyses: match shown.learned {
+            Some(_) => vec![detect::NAME.to_owned()],
+            None => name_analyses(options),
+        },
         events: counts.events,
         threads: counts.threads,
         tasks: counts.tasks,

@@ -346,6 +346,10 @@ impl<A: Shadowed> Watcher for Driver<A> {
         }
     }
 
+    fn statistics(&self) -> Vec<keirin_core::analysis::Statistic> {
+        self.analysis.statistics()
+    }
+
     fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool) {
         let _order = self.in_order();
         thread.regions.push(marked);

@@ -1,6 +1,7 @@
 //! What an analysis must offer so that its cells can be kept in shadow memory.
 
 use keirin_core::analysis::any::Any;
+use keirin_core::analysis::atomtracker::detect::Detector;
 use keirin_core::analysis::empty::Empty;
 use keirin_core::analysis::fasttrack::{Compact, CompactAtomic, FastTrack};
 use keirin_core::analysis::global::Shared;
@@ -106,6 +107,8 @@ pub(crate) trait Shadowed: Online + 'static {
 impl Shadowed for Empty {}
 
 impl Shadowed for Velodrome<Reach, Shared> {}
+
+impl Shadowed for Detector<Shared> {}
 
 impl Shadowed for Any {}
 

@@ -1,8 +1,8 @@
 //! Atomic operations: each is done by us, at the moment at which it is told.
 
 use super::{RACES, enter, guarded, is_on, with};
-use crate::tbb;
 use crate::thread::Inside;
+use crate::{learned, tbb};
 use keirin_core::event::{AtomicKind, MemoryOrder};
 use std::sync::atomic::Ordering;
 
@@ -73,7 +73,11 @@ fn atomic_of<T>(
     };
     let driver = RACES.load(Ordering::Relaxed);
     if driver.is_null() {
-        with(|watcher, thread| watcher.atomic(thread, addr, size, pc, &mut once));
+        with(|watcher, thread| {
+            learned::follow(watcher, thread, pc, true, |thread| {
+                watcher.atomic(thread, addr, size, pc, &mut once);
+            });
+        });
     } else if let Some(mut inside) = enter() {
         // SAFETY: the driver lives for ever.
         guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, quiet, &mut once));

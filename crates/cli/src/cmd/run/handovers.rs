@@ -1,5 +1,6 @@
 //! What the processes of a program have handed over.
 
+use crate::cmd::detect::Learned;
 use crate::report::Finding;
 use crate::report::resolve::{Names, resolve};
 use crate::sources::Sources;
@@ -92,6 +93,7 @@ impl Collected {
         program: Option<&str>,
         sources: &Sources,
         symbols: &Symbols,
+        learned: Option<&Learned<'_>>,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
         for handover in &self.processes {
@@ -105,7 +107,15 @@ impl Collected {
                 sources,
                 symbols,
             };
-            findings.extend(resolve(&handover.findings, names));
+            let Some(learned) = learned else {
+                findings.extend(resolve(&handover.findings, names));
+                continue;
+            };
+            for raw in &handover.findings {
+                let mut resolved = resolve(std::slice::from_ref(raw), names);
+                resolved.iter_mut().for_each(|finding| finding.notes.extend(learned.notes(raw)));
+                findings.extend(resolved);
+            }
         }
         findings
     }

@@ -89,9 +89,14 @@ pub fn site_name(tables: &Tables, site: SiteId) -> Option<String> {
         }
         Place::Code { module, offset } => {
             let module = tables.modules.get(module.0 as usize)?;
-            Some(format!("{}+{offset:#x}", file_name(&module.path)))
+            Some(code_name(&module.path, *offset))
         }
     }
+}
+
+/// The same of an instruction, by the path of its module.
+pub fn code_name(path: &str, offset: u64) -> String {
+    format!("{}+{offset:#x}", file_name(path))
 }
 
 /// The module of a place, if it is in one.
