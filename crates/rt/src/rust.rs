@@ -14,6 +14,7 @@ use keirin_core::event::LockMode;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::arch::naked_asm;
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls further out than so many are not looked at.
@@ -21,7 +22,8 @@ const MOST_CALLS: usize = 128;
 
 /// The open calls of the calling thread: return addresses and frames, the innermost first.
 struct Stack {
-    calls: [(usize, usize); MOST_CALLS],
+    /// The first ones are set.
+    calls: [MaybeUninit<(usize, usize)>; MOST_CALLS],
     depth: usize,
 }
 
@@ -32,7 +34,7 @@ impl Stack {
         const ENTRY: usize = 2 * size_of::<usize>();
         let here = 0u8;
         let mut last = &raw const here as usize;
-        let mut stack = Stack { calls: [(0, 0); MOST_CALLS], depth: 0 };
+        let mut stack = Stack { calls: [const { MaybeUninit::uninit() }; MOST_CALLS], depth: 0 };
         while stack.depth < MOST_CALLS
             && frame > last
             && frame.is_multiple_of(align_of::<usize>())
@@ -43,7 +45,7 @@ impl Stack {
             if call == 0 {
                 break;
             }
-            stack.calls[stack.depth] = (call, frame);
+            stack.calls[stack.depth].write((call, frame));
             stack.depth += 1;
             last = frame;
             frame = next;
@@ -52,7 +54,8 @@ impl Stack {
     }
 
     fn calls(&self) -> &[(usize, usize)] {
-        &self.calls[..self.depth]
+        // SAFETY: so many were written, and it has the layout of what was written.
+        unsafe { std::slice::from_raw_parts(self.calls.as_ptr().cast(), self.depth) }
     }
 }
 
@@ -67,6 +70,11 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
     });
     tell();
     watch::on_thread(Thread::look_away);
+}
+
+/// Tells something that orders. The analyses of tasks do not remember where that was done.
+fn with_calls_if_told(frame: usize, tell: impl FnOnce()) {
+    if watch::tasks_are_order() { with_calls(frame, tell) } else { tell() }
 }
 
 /// The types of guarded objects. Code is made for each type apart, so that the place of a use says which it is.
@@ -142,12 +150,12 @@ rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.
     fn __keirin_rust_acquired(lock, shared, _name, _length; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
-        with_calls(frame, || watch::lock_acquired(lock, mode, pc));
+        with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
     }
 
     /// A lock is about to be released.
     fn __keirin_rust_released(lock, _detail, _name, _length; pc, frame) {
-        with_calls(frame, || watch::lock_released(lock, pc));
+        with_calls_if_told(frame, || watch::lock_released(lock, pc));
     }
 
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
@@ -161,22 +169,22 @@ rust_hooks! {
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.
     fn __keirin_rust_notified(condition, all, _name, _length; pc, frame) {
-        with_calls(frame, || watch::condition_notified(condition, all == 1, pc));
+        with_calls_if_told(frame, || watch::condition_notified(condition, all == 1, pc));
     }
 
     /// A wait for a condition was ended by a notification.
     fn __keirin_rust_waited(condition, _detail, _name, _length; pc, frame) {
-        with_calls(frame, || watch::condition_waited(condition, pc));
+        with_calls_if_told(frame, || watch::condition_waited(condition, pc));
     }
 
     /// The thread is about to wait at a barrier.
     fn __keirin_rust_arrived(barrier, _detail, _name, _length; pc, frame) {
-        with_calls(frame, || watch::barrier_arrived(barrier, pc));
+        with_calls_if_told(frame, || watch::barrier_arrived(barrier, pc));
     }
 
     /// The thread goes on from a barrier.
     fn __keirin_rust_left(barrier, _detail, _name, _length; pc, frame) {
-        with_calls(frame, || watch::barrier_left(barrier, pc));
+        with_calls_if_told(frame, || watch::barrier_left(barrier, pc));
     }
 
     /// A region that must be atomic begins; the label, which lives as long as the program, has so many bytes.
