@@ -1,7 +1,8 @@
 //! What the `std` that `cargo keirin` puts in front of Rust's own tells of a program.
 //!
 //! Rust programs are not instrumented: their locks, and what is done to the objects that the locks guard, come as calls of the
-//! functions below. An object is told as its first byte: it is one thing, whatever its size. Threads are seen by `intercept`, and
+//! functions below. An object is told as its first byte: it is one thing, whatever its size. What functions of the C library read and
+//! write is left out (`objects-only`): it would be a part of the accesses, and the others are not seen. Threads are seen by `intercept`, and
 //! order beside locks (conditions, channels, `Once`) by what `include/keirin.h` calls.
 //!
 //! Nobody tells which functions are entered, but all code has frame pointers. So the open calls are read from the stack
@@ -10,7 +11,7 @@
 use crate::spin::Spin;
 use crate::thread::Thread;
 use crate::watch;
-use keirin_core::event::LockMode;
+use keirin_core::event::{AccessKind, LockMode};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::arch::naked_asm;
 use std::collections::HashMap;
@@ -164,7 +165,8 @@ rust_hooks! {
         if watch::is_on() {
             TYPES.note(pc, name, length);
         }
-        with_calls(frame, || if written == 1 { watch::write(object, 1, pc) } else { watch::read(object, 1, pc) });
+        let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
+        with_calls(frame, || watch::object_used(kind, object, pc));
     }
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.
