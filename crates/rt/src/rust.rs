@@ -149,13 +149,13 @@ macro_rules! rust_hooks {
 
 rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.
-    fn __keirin_rust_acquired(lock, shared, _name, _length; pc, frame) {
+    fn __keirin_rust_acquired(lock, shared, _third, _fourth; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
         with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
     }
 
     /// A lock is about to be released.
-    fn __keirin_rust_released(lock, _detail, _name, _length; pc, frame) {
+    fn __keirin_rust_released(lock, _detail, _third, _fourth; pc, frame) {
         with_calls_if_told(frame, || watch::lock_released(lock, pc));
     }
 
@@ -170,27 +170,27 @@ rust_hooks! {
     }
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.
-    fn __keirin_rust_notified(condition, all, _name, _length; pc, frame) {
+    fn __keirin_rust_notified(condition, all, _third, _fourth; pc, frame) {
         with_calls_if_told(frame, || watch::condition_notified(condition, all == 1, pc));
     }
 
     /// A wait for a condition was ended by a notification.
-    fn __keirin_rust_waited(condition, _detail, _name, _length; pc, frame) {
+    fn __keirin_rust_waited(condition, _detail, _third, _fourth; pc, frame) {
         with_calls_if_told(frame, || watch::condition_waited(condition, pc));
     }
 
     /// The thread is about to wait at a barrier.
-    fn __keirin_rust_arrived(barrier, _detail, _name, _length; pc, frame) {
+    fn __keirin_rust_arrived(barrier, _detail, _third, _fourth; pc, frame) {
         with_calls_if_told(frame, || watch::barrier_arrived(barrier, pc));
     }
 
     /// The thread goes on from a barrier.
-    fn __keirin_rust_left(barrier, _detail, _name, _length; pc, frame) {
+    fn __keirin_rust_left(barrier, _detail, _third, _fourth; pc, frame) {
         with_calls_if_told(frame, || watch::barrier_left(barrier, pc));
     }
 
     /// A region that must be atomic begins; the label, which lives as long as the program, has so many bytes.
-    fn __keirin_rust_region_begin(label, length, _name, _length; pc, frame) {
+    fn __keirin_rust_region_begin(label, length, _third, _fourth; pc, frame) {
         // SAFETY: the program passes a string constant.
         let label = unsafe { std::slice::from_raw_parts(label as *const u8, length) };
         with_calls(frame, || watch::region_begin(label, pc));
@@ -206,7 +206,7 @@ rust_hooks! {
 
     /// A thread is about to be created, by a call that is made at once. (A thread is told by `pthread_create`, which is called from
     /// within Rust's library: here is where the program has asked for it.)
-    fn __keirin_rust_spawns(_object, _detail, _name, _length; pc, frame) {
+    fn __keirin_rust_spawns(_object, _detail, _third, _fourth; pc, frame) {
         if watch::is_on() {
             watch::on_thread(|thread: &mut Thread| {
                 let stack = Stack::walk(frame, thread.stack_end);
@@ -217,7 +217,7 @@ rust_hooks! {
     }
 
     /// The thread was created, or not.
-    fn __keirin_rust_spawned(_object, _detail, _name, _length; _pc, _frame) {
+    fn __keirin_rust_spawned(_object, _detail, _third, _fourth; _pc, _frame) {
         if watch::is_on() {
             watch::on_thread(Thread::look_away);
         }
