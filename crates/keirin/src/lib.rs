@@ -37,7 +37,14 @@ pub mod told {
         fn __keirin_rust_region_begin(label: *const u8, length: usize);
         fn __keirin_atomic_end();
         fn __keirin_rust_name(memory: usize, size: usize, name: *const u8, length: usize);
-        fn __keirin_group(members: *const (usize, usize), count: usize);
+        fn __keirin_group(members: *const Member, count: usize);
+    }
+
+    /// A stretch of memory, as the runtime has it.
+    #[repr(C)]
+    struct Member {
+        address: usize,
+        size: usize,
     }
 
     #[inline(always)]
@@ -58,7 +65,8 @@ pub mod told {
     }
 
     pub fn group(members: &[usize]) {
-        let members: Vec<(usize, usize)> = members.iter().map(|member| (*member, 1)).collect();
+        let member = |address: &usize| Member { address: *address, size: 1 };
+        let members: Vec<Member> = members.iter().map(member).collect();
         // SAFETY: so many members are read during the call.
         unsafe { __keirin_group(members.as_ptr(), members.len()) }
     }

@@ -26,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) analyses: Vec<String>,
     pub(crate) record: Option<CString>,
     pub(crate) exact_order: bool,
+    /// The code is not instrumented: no accesses count but those of objects that are told one by one.
+    pub(crate) objects_only: bool,
     /// Tasks or threads are ordered by more than how they were spawned and waited for.
     pub(crate) order_beside_tree: bool,
     /// Bytes of shadow memory.
@@ -130,6 +132,7 @@ impl Options {
                     }
                     Err(_) => false,
                 },
+                "objects-only" => assign(&mut options.objects_only, flag(&text)),
                 "order-beside-tree" => assign(&mut options.order_beside_tree, flag(&text)),
                 "library-locks" => assign(&mut options.library_locks, flag(&text)),
                 "adversarial" => {

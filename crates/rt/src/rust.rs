@@ -1,7 +1,8 @@
 //! What the `std` that `cargo keirin` puts in front of Rust's own tells of a program.
 //!
 //! Rust programs are not instrumented: their locks, and what is done to the objects that the locks guard, come as calls of the
-//! functions below. An object is told as its first byte: it is one thing, whatever its size. Threads are seen by `intercept`, and
+//! functions below. An object is told as its first byte: it is one thing, whatever its size. What functions of the C library read and
+//! write is left out (`objects-only`): it would be a part of the accesses, and the others are not seen. Threads are seen by `intercept`, and
 //! order beside locks (conditions, channels, `Once`) by what `include/keirin.h` calls.
 //!
 //! Nobody tells which functions are entered, but all code has frame pointers. So the open calls are read from the stack
@@ -10,10 +11,11 @@
 use crate::spin::Spin;
 use crate::thread::Thread;
 use crate::watch;
-use keirin_core::event::LockMode;
+use keirin_core::event::{AccessKind, LockMode};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::arch::naked_asm;
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls further out than so many are not looked at.
@@ -21,7 +23,8 @@ const MOST_CALLS: usize = 128;
 
 /// The open calls of the calling thread: return addresses and frames, the innermost first.
 struct Stack {
-    calls: [(usize, usize); MOST_CALLS],
+    /// The first ones are set.
+    calls: [MaybeUninit<(usize, usize)>; MOST_CALLS],
     depth: usize,
 }
 
@@ -32,7 +35,7 @@ impl Stack {
         const ENTRY: usize = 2 * size_of::<usize>();
         let here = 0u8;
         let mut last = &raw const here as usize;
-        let mut stack = Stack { calls: [(0, 0); MOST_CALLS], depth: 0 };
+        let mut stack = Stack { calls: [const { MaybeUninit::uninit() }; MOST_CALLS], depth: 0 };
         while stack.depth < MOST_CALLS
             && frame > last
             && frame.is_multiple_of(align_of::<usize>())
@@ -43,7 +46,7 @@ impl Stack {
             if call == 0 {
                 break;
             }
-            stack.calls[stack.depth] = (call, frame);
+            stack.calls[stack.depth].write((call, frame));
             stack.depth += 1;
             last = frame;
             frame = next;
@@ -52,7 +55,8 @@ impl Stack {
     }
 
     fn calls(&self) -> &[(usize, usize)] {
-        &self.calls[..self.depth]
+        // SAFETY: so many were written, and it has the layout of what was written.
+        unsafe { std::slice::from_raw_parts(self.calls.as_ptr().cast(), self.depth) }
     }
 }
 
@@ -67,6 +71,11 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
     });
     tell();
     watch::on_thread(Thread::look_away);
+}
+
+/// Tells something that orders. The analyses of tasks do not remember where that was done.
+fn with_calls_if_told(frame: usize, tell: impl FnOnce()) {
+    if watch::tasks_are_order() { with_calls(frame, tell) } else { tell() }
 }
 
 /// The types of guarded objects. Code is made for each type apart, so that the place of a use says which it is.
@@ -140,14 +149,14 @@ macro_rules! rust_hooks {
 
 rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.
-    fn __keirin_rust_acquired(lock, shared, _type_name, _type_length; pc, frame) {
+    fn __keirin_rust_acquired(lock, shared, _third, _fourth; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
-        with_calls(frame, || watch::lock_acquired(lock, mode, pc));
+        with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
     }
 
     /// A lock is about to be released.
-    fn __keirin_rust_released(lock, _detail, _type_name, _type_length; pc, frame) {
-        with_calls(frame, || watch::lock_released(lock, pc));
+    fn __keirin_rust_released(lock, _detail, _third, _fourth; pc, frame) {
+        with_calls_if_told(frame, || watch::lock_released(lock, pc));
     }
 
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
@@ -156,31 +165,32 @@ rust_hooks! {
         if watch::is_on() {
             TYPES.note(pc, name, length);
         }
-        with_calls(frame, || if written == 1 { watch::write(object, 1, pc) } else { watch::read(object, 1, pc) });
+        let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
+        with_calls(frame, || watch::object_used(kind, object, pc));
     }
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.
-    fn __keirin_rust_notified(condition, all, _type_name, _type_length; pc, frame) {
-        with_calls(frame, || watch::condition_notified(condition, all == 1, pc));
+    fn __keirin_rust_notified(condition, all, _third, _fourth; pc, frame) {
+        with_calls_if_told(frame, || watch::condition_notified(condition, all == 1, pc));
     }
 
     /// A wait for a condition was ended by a notification.
-    fn __keirin_rust_waited(condition, _detail, _type_name, _type_length; pc, frame) {
-        with_calls(frame, || watch::condition_waited(condition, pc));
+    fn __keirin_rust_waited(condition, _detail, _third, _fourth; pc, frame) {
+        with_calls_if_told(frame, || watch::condition_waited(condition, pc));
     }
 
     /// The thread is about to wait at a barrier.
-    fn __keirin_rust_arrived(barrier, _detail, _type_name, _type_length; pc, frame) {
-        with_calls(frame, || watch::barrier_arrived(barrier, pc));
+    fn __keirin_rust_arrived(barrier, _detail, _third, _fourth; pc, frame) {
+        with_calls_if_told(frame, || watch::barrier_arrived(barrier, pc));
     }
 
     /// The thread goes on from a barrier.
-    fn __keirin_rust_left(barrier, _detail, _type_name, _type_length; pc, frame) {
-        with_calls(frame, || watch::barrier_left(barrier, pc));
+    fn __keirin_rust_left(barrier, _detail, _third, _fourth; pc, frame) {
+        with_calls_if_told(frame, || watch::barrier_left(barrier, pc));
     }
 
     /// A region that must be atomic begins; the label, which lives as long as the program, has so many bytes.
-    fn __keirin_rust_region_begin(label, length, _type_name, _type_length; pc, frame) {
+    fn __keirin_rust_region_begin(label, length, _third, _fourth; pc, frame) {
         // SAFETY: the program passes a string constant.
         let label = unsafe { std::slice::from_raw_parts(label as *const u8, length) };
         with_calls(frame, || watch::region_begin(label, pc));
@@ -196,7 +206,7 @@ rust_hooks! {
 
     /// A thread is about to be created, by a call that is made at once. (A thread is told by `pthread_create`, which is called from
     /// within Rust's library: here is where the program has asked for it.)
-    fn __keirin_rust_spawns(_object, _detail, _type_name, _type_length; pc, frame) {
+    fn __keirin_rust_spawns(_object, _detail, _third, _fourth; pc, frame) {
         if watch::is_on() {
             watch::on_thread(|thread: &mut Thread| {
                 let stack = Stack::walk(frame, thread.stack_end);
@@ -207,7 +217,7 @@ rust_hooks! {
     }
 
     /// The thread was created, or not.
-    fn __keirin_rust_spawned(_object, _detail, _type_name, _type_length; _pc, _frame) {
+    fn __keirin_rust_spawned(_object, _detail, _third, _fourth; _pc, _frame) {
         if watch::is_on() {
             watch::on_thread(Thread::look_away);
         }

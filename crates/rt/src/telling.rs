@@ -288,12 +288,13 @@ impl Names {
     /// Memory that a lock of Rust guards is called by the type of what is there, if nobody has given it a name.
     fn type_of_memory(&mut self, finding: &RawFinding) {
         let Evidence::Torn(torn) = &finding.evidence else { return };
-        let Some(step) = finding.steps.first() else { return };
-        let place = places::place(step.moment.site.0);
-        if let Some(name) = place.and_then(|place| rust::type_used_at(place.pc)) {
-            let name = name.into_boxed_str();
-            let location = trace::Location { size: torn.size, name };
-            self.tables.locations.entry(torn.addr.0).or_insert(location);
+        for step in &finding.steps {
+            let Op::Access { addr, .. } = step.op else { continue };
+            let place = places::place(step.moment.site.0);
+            if let Some(name) = place.and_then(|place| rust::type_used_at(place.pc)) {
+                let location = trace::Location { size: torn.size, name: name.into_boxed_str() };
+                self.tables.locations.entry(addr.0).or_insert(location);
+            }
         }
     }
 

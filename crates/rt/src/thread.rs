@@ -535,3 +535,30 @@ impl Registry {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_are_still_open_keep_their_numbers() {
+        let mut thread = Thread::new(ThreadId(0), ThreadId(0), 1, std::ptr::null_mut());
+        let mut look = |calls: &[(usize, usize)]| {
+            thread.look_at_stack(calls);
+            let found = thread.innermost_calls();
+            thread.look_away();
+            assert_eq!(thread.depth(), 0);
+            found
+        };
+        let first = look(&[(3, 0x10), (2, 0x20), (1, 0x30)]);
+        assert!(first[..3].iter().all(|number| *number != 0) && first[3] == 0);
+        let sibling = look(&[(4, 0x18), (2, 0x20), (1, 0x30)]);
+        assert_eq!(sibling[1..], first[1..], "the callers are the same");
+        assert_ne!(sibling[0], first[0]);
+        assert_eq!(look(&[(4, 0x18), (2, 0x20), (1, 0x30)]), sibling);
+        assert_eq!(look(&[(2, 0x20), (1, 0x30)]), [first[1], first[2], 0, 0]);
+        let others = look(&[(3, 0x10), (2, 0x21), (1, 0x30)]);
+        assert!(others[2] == first[2] && !first.contains(&others[0]) && !first.contains(&others[1]));
+        assert_eq!(look(&[]), [0; 4]);
+    }
+}

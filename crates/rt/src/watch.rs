@@ -68,7 +68,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     LIBRARY_LOCKS.store(options.library_locks, Ordering::Relaxed);
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
-    ACCESSES.store(watcher.minds_accesses(), Ordering::Relaxed);
+    ACCESSES.store(watcher.minds_accesses() && !options.objects_only, Ordering::Relaxed);
     let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
@@ -278,6 +278,11 @@ pub fn write(addr: usize, size: usize, pc: usize) {
     if ACCESSES.load(Ordering::Relaxed) {
         with(|watcher, thread| access(watcher, thread, AccessKind::Write, addr, size, pc));
     }
+}
+
+/// An object is used, which is told by its first byte, whether or not other accesses are of interest.
+pub(crate) fn object_used(kind: AccessKind, addr: usize, pc: usize) {
+    with(|watcher, thread| watcher.access(thread, kind, addr, 1, pc));
 }
 
 /// A fence that was just executed.

@@ -49,6 +49,7 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     run::set_way(&mut settings, way, &options);
     // Threads that are joined in any order, scopes, channels.
     settings.set("order-beside-tree", "1");
+    settings.set("objects-only", "1");
     if looking.critical_sections() {
         settings.set("critical-sections", "1");
     }

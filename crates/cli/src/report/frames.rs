@@ -217,7 +217,10 @@ mod tests {
     fn frame(function: &str, file: &str) -> Frame {
         let place = Place {
             text: file.to_owned(),
-            file: [".c", ".cpp", ".h", ".S"].iter().any(|end| file.ends_with(end)).then(|| file.to_owned()),
+            file: [".c", ".cpp", ".h", ".S", ".rs"]
+                .iter()
+                .any(|end| file.ends_with(end))
+                .then(|| file.to_owned()),
             line: Some(1),
             column: None,
             stable: file.to_owned(),
@@ -274,6 +277,22 @@ mod tests {
         assert_eq!(telling(&[frame("memcpy", "libc.so+0x1"), frame("copy", "program+0x9")]), Some(1));
         assert_eq!(telling(&[frame("std::mutex::lock()", ""), frame("work", "")]), Some(1));
         assert_eq!(telling(&[]), None);
+    }
+
+    #[test]
+    fn the_libraries_of_rust_are_not_the_users() {
+        for (function, file) in [
+            ("<std::sys::thread::unix::Thread>::new", "/rustc/59807616e/library/std/src/sys/thread/unix.rs"),
+            ("<std::sync::mutex::MutexGuard<T> as core::ops::Deref>::deref", "/keirin/std/sync/mutex.rs"),
+            (
+                "core::ptr::drop_in_place",
+                "/u/toolchains/stable/lib/rustlib/src/rust/library/core/src/ptr/mod.rs",
+            ),
+        ] {
+            let frame = frame(function, file);
+            assert!(is_system(&frame) && is_plumbing(&frame), "{function}");
+        }
+        assert!(!is_system(&frame("registry::Registry::add", "src/lib.rs")));
     }
 
     #[test]

@@ -61,8 +61,9 @@ impl Region {
             finding::Whole::Step => Region { whole: Whole::Step, name: String::new(), stable: String::new() },
             finding::Whole::Holds(lock) => {
                 let lock = operation::lock(lock, names.tables);
-                let stable = if lock.named { lock.name.clone() } else { String::new() };
-                Region { whole: Whole::Gap, name: lock.name, stable }
+                // A number, or a place on the heap, would tell nobody which lock it is; the places do.
+                let name = if lock.named { lock.name } else { String::new() };
+                Region { whole: Whole::Gap, stable: name.clone(), name }
             }
         }
     }
@@ -72,6 +73,7 @@ impl Region {
         match self.whole {
             Whole::Block | Whole::Function => self.name.clone(),
             Whole::Step => "one step".to_owned(),
+            Whole::Gap if self.name.is_empty() => "two holds of one lock".to_owned(),
             Whole::Gap => format!("two holds of {}", self.name),
         }
     }
@@ -79,6 +81,7 @@ impl Region {
     /// Which of the ways to say what must be whole applied.
     fn why(&self) -> String {
         let name = quoted(&self.name);
+        let lock = if self.name.is_empty() { "a lock" } else { &name };
         match self.whole {
             Whole::Block => {
                 format!("It is looked at because the program marks {name} as atomic (--check annotated).")
@@ -94,7 +97,7 @@ impl Region {
                     .to_owned()
             }
             Whole::Gap => format!(
-                "It is looked at because one hold of {name} reads what a later hold writes (--check gaps)."
+                "It is looked at because one hold of {lock} reads what a later hold writes (--check gaps)."
             ),
         }
     }
@@ -187,7 +190,8 @@ impl Parts<'_, '_> {
                 format!("a step of {who} {be} atomic")
             }
             Whole::Gap => {
-                format!("{} may be stale: read and written under two holds of {name}", self.name)
+                let lock = if self.region.name.is_empty() { "one lock" } else { &name };
+                format!("{} may be stale: read and written under two holds of {lock}", self.name)
             }
         }
     }

@@ -12,10 +12,5 @@ fn take(items: &Mutex<Vec<usize>>) -> Option<usize> {
 fn main() {
     let items = Mutex::new(vec![1, 2, 3]);
     keirin::name!(&*items.lock().unwrap(), "the items");
-    programs::twice(|_| {
-        while take(&items).is_some() {}
-        // Not a part of any block.
-        items.lock().unwrap().clear();
-        items.lock().unwrap().clear();
-    });
+    programs::twice(|_| while take(&items).is_some() {});
 }

@@ -1,4 +1,6 @@
 //! Two objects with a lock each that must be seen together.
+// Each of the two can come in between the other.
+// expect: atomicity-violation (A) (B) (C)
 // expect: atomicity-violation (A) (B) (C)
 use std::sync::Mutex;
 
