@@ -8,6 +8,7 @@
 //! - `KEIRIN_PROGRAM_THREADS`: on how many threads programs with tasks run, such as `1,2,4`: each program on each of these
 //!   numbers as often as the first variable says (by default on 2 and 4 in turn).
 
+mod atomtracker;
 mod build;
 mod differential;
 mod directives;
