@@ -13,7 +13,7 @@
 //! | write | nothing | asks for the line, all others drop it; M |
 //!
 //! A line that the L2 drops is written back if it is M. That a bus transfers one thing at a time, in the order of the trace, is
-//! all that is modelled of it here; when it does so is the business of [`super::clock`].
+//! all that is modelled of it here; when it does so is the business of `super::clock`.
 
 use super::Configuration;
 use super::cache::Cache;

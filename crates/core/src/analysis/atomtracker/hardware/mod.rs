@@ -5,7 +5,7 @@
 //!
 //! The trace drives a machine with private caches ([`coherence`], MESI on a bus). The module on the bus sees what causes a
 //! transfer, and, while a core is in a region, the first read and the first write of each line that the caches would have
-//! hidden (FirstAccess bits). From that it keeps signatures and Order flags ([`detector`]). Three modules watch the same
+//! hidden (FirstAccess bits). From that it keeps signatures and Order flags (`detector`). Three modules watch the same
 //! run, so that every alarm can be told by its source:
 //!
 //! | module | sees | remembers | its further alarms are due to |

@@ -1,12 +1,12 @@
 //! AtomTracker-I: which stretches of code behaved atomically in all runs that were looked at.
 //!
 //! Paper: section 3 of "AtomTracker", MICRO 2010. Each run is read once to see which critical sections and loops are taken
-//! whole ([`prepare`]), then again and again until the regions that it shows are stable ([`pass`]). What was known before
+//! whole (`prepare`), then again and again until the regions that it shows are stable (`pass`). What was known before
 //! goes into every run, so that regions only become smaller. After the last run all are read once more with all
 //! that is known, until none of them shows anything new: so no region is torn in any of the runs.
 //!
 //! Deviations from the paper:
-//! - All threads are gone through together, not one after the other ([`pass`] says why that is as good).
+//! - All threads are gone through together, not one after the other (`pass` says why that is as good).
 //! - A loop that others interfere with ends regions where it is entered and left as well, not only between iterations.
 //! - An exit that a run has added and that its last, stable reading does not use is discarded, as in Figure 4; what
 //!   other runs have added stays, until after the last reading of all runs. So regions only split as runs are added: an
@@ -14,7 +14,7 @@
 //! - A region that lasts until the end of its thread has no exit there.
 //! - With a threshold above 1 each run is looked at by itself, for what a bad run splits would be split in all later ones.
 //! - Atomic operations are accesses; locks, conditions and barriers are the synchronization that is disregarded.
-//! - Nested regions (section 7): see [`knowledge::SectionKind::Outer`]. What a critical section does under no further lock
+//! - Nested regions (section 7): see `knowledge::SectionKind::Outer`. What a critical section does under no further lock
 //!   is a region of its own, around those in it, if all that others touch meanwhile is touched under further locks. It may
 //!   be wrong in both directions: what is done under inner locks is taken apart as soon as one run shows it apart, though
 //!   it may be meant to be one with the outer; and accesses between inner sections are kept together that need not be.
