@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 /// So many instructions can have a run at the same time; which one has which is told by the lowest byte of its address.
 const RUNS: usize = 256;
 /// A distance that is not worth expecting again.
-const FARTHEST: isize = PAGE_BYTES as isize / 2;
+const FARTHEST: usize = PAGE_BYTES / 2;
 
 /// Accesses of one instruction, with the same calls open, at equal distances, in one page.
 #[derive(Clone, Copy)]
@@ -125,7 +125,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let last = run.next.wrapping_sub_signed(run.distance);
         let same = run.key == key && run.kind == kind;
         let distance = if same { addr.wrapping_sub(last) as isize } else { size as isize };
-        let distance = if distance != 0 && distance.abs() <= FARTHEST { distance } else { size as isize };
+        let distance =
+            if distance != 0 && distance.unsigned_abs() <= FARTHEST { distance } else { size as isize };
         let next = addr.wrapping_add_signed(distance);
         let left =
             std::mem::replace(run, Run { key, next, from: next, distance, place, size: size as u32, kind });
@@ -161,7 +162,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         thread.accesses += run.count() as u64;
-        if run.distance.unsigned_abs() == run.size as usize {
+        if run.distance.unsigned_abs() == run.size as usize && run.size as usize <= WORD_BYTES {
             let first = run.from.min(run.next.wrapping_sub_signed(run.distance));
             self.tell_at(thread, run, first, run.count() * run.size as usize);
         } else {
@@ -171,11 +172,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    /// Tells accesses of a run that lie side by side.
+    /// Tells accesses of a run that lie side by side: one, or several none of which is larger than a word.
     #[inline(always)]
     fn tell_at(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
         let _ = self.at_gate(thread);
         let end = addr + size;
+        let is_one = size == run.size as usize;
+        let mut all = Done::Known;
         let mut next = addr;
         while next < end {
             if next.is_multiple_of(WORD_BYTES) && end - next >= WORD_BYTES {
@@ -187,54 +190,61 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             }
             let to = end.min((next | (WORD_BYTES - 1)) + 1);
-            self.tell_word(thread, run, next, to);
+            match self.tell_word(thread, run, next, to) {
+                Done::Known => {}
+                Done::No => all = Done::No,
+                Done::Unknown if !is_one => {
+                    note_recent(Self::parts_at_once(thread).0, run, (addr, next, to));
+                }
+                Done::Unknown if all == Done::Known => all = Done::Unknown,
+                Done::Unknown => {}
+            }
             next = to;
+        }
+        // The hooks pass over an access only if they may pass over all words of it.
+        if is_one && all == Done::Unknown {
+            Self::parts_at_once(thread).0.recent.add(run.kind, addr, size);
         }
     }
 
-    /// Tells the part of a run between two addresses of a word.
+    /// Tells the part of a run between two addresses of a word. [`Done::No`]: another one might have something to tell.
     #[inline(never)]
-    fn tell_word(&self, thread: &mut Thread, run: &Run, from: usize, to: usize) {
+    fn tell_word(&self, thread: &mut Thread, run: &Run, from: usize, to: usize) -> Done {
         let (worker, _) = Self::parts_at_once(thread);
+        let mut all = Done::Known;
         for part in words_of(from, to - from) {
-            match self.plain_access(worker, run.kind, part, &mut || run.place) {
-                Done::Known => {}
-                Done::Unknown => note_recent(worker, run, part),
+            all = match self.plain_access(worker, run.kind, part, &mut || run.place) {
                 Done::No => return self.tell_in_full(thread, run, part),
-            }
+                done => done,
+            };
         }
+        all
     }
 
     /// Tells the part of a run that is in a word, if it does not fit there.
     #[cold]
-    fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) {
+    fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) -> Done {
         let addr = word + mask.trailing_zeros() as usize;
         let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(addr as u64) };
         let at = step(thread, op, run.place);
         let (worker, findings) = Self::parts_at_once(thread);
         let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed)) else {
             REFUSED.fetch_add(1, Ordering::Relaxed);
-            return;
+            return Done::No;
         };
         let nothing_new =
             self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, &mut locked);
         locked.settle(word, |step| self.is_past(step));
-        if nothing_new {
-            note_recent(worker, run, (word, mask));
-        }
         self.after(thread);
+        if nothing_new { Done::Unknown } else { Done::No }
     }
 }
 
-/// Lets the hooks pass over the accesses of a run that are in a word, or begin there.
-fn note_recent(worker: &mut Worker, run: &Run, (word, mask): (usize, u8)) {
+/// Lets the hooks pass over the accesses that lie between two addresses of a word, of those that lie side by side from `first` on.
+fn note_recent(worker: &mut Worker, run: &Run, (first, from, to): (usize, usize, usize)) {
     let size = run.size as usize;
-    let first = word + mask.trailing_zeros() as usize;
-    let end = word + 8 - mask.leading_zeros() as usize;
-    for addr in (first..end).step_by(size) {
-        // What begins in the word before is noted with that.
-        if addr.abs_diff(run.from).is_multiple_of(size) {
-            worker.recent.add(run.kind, addr, size);
-        }
-    }
+    let begin = first + (from - first).next_multiple_of(size);
+    (begin..to).step_by(size).filter(|addr| addr + size <= to).for_each(|addr| {
+        worker.recent.add(run.kind, addr, size);
+    });
 }
