@@ -14,6 +14,7 @@ pub mod generate;
 pub mod handover;
 pub mod lockset;
 pub mod replay;
+mod segments;
 pub mod select;
 pub mod shadow;
 pub mod sptree;

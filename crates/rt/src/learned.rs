@@ -125,7 +125,7 @@ impl Learned {
         if let Crossing::Entered { .. } = thread.followed.inside.before(&self.marks, mark)
             && let Some(open) = thread.followed.inside.innermost()
         {
-            watcher.region_begin(thread, RegionId(open.entry.0), pc, false);
+            watcher.learned_begin(thread, RegionId(open.entry.0), pc);
         }
         access(thread);
         let crossing = thread.followed.inside.after(&self.marks, mark, self.most_mismatches);
@@ -133,7 +133,7 @@ impl Learned {
             self.given_up.fetch_add(1, Ordering::Relaxed);
         }
         if matches!(crossing, Crossing::Left | Crossing::GivenUp) {
-            watcher.region_end(thread, pc);
+            watcher.learned_end(thread);
         }
     }
 }
@@ -142,6 +142,6 @@ impl Learned {
 pub(crate) fn thread_ends(watcher: &dyn Watcher, thread: &mut Thread) {
     let inside = std::mem::take(&mut thread.followed.inside);
     for _ in [inside.innermost(), inside.around()].into_iter().flatten() {
-        watcher.region_end(thread, 0);
+        watcher.learned_end(thread);
     }
 }

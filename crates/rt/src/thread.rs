@@ -324,7 +324,7 @@ impl Thread {
         let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ self.stack_hash())
             & !1;
-        let index = (hash >> 40) as usize % RECENT_PLACES;
+        let index = recent_place(hash);
         let recent = &self.places[index];
         if recent.hash == hash {
             return recent.number;
@@ -336,7 +336,7 @@ impl Thread {
     #[inline]
     pub(crate) fn place_alone(&mut self, pc: usize) -> PlaceNumber {
         let hash = (pc as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let index = (hash >> 40) as usize % RECENT_PLACES;
+        let index = recent_place(hash);
         if self.places[index].hash != hash {
             let number = places::number(Place { pc, stack: 0, size: 0 });
             self.places[index] = RecentPlace { hash, number };
@@ -384,6 +384,12 @@ impl Thread {
         tls::set_epoch(epoch | 0xf << 60, epoch);
         tls::set_note(crate::shadow::place_of_note(self.actor) * 8);
     }
+}
+
+/// Where a place is kept, by its hash. The highest bits alone tell apart the sizes that one instruction is told with.
+#[inline(always)]
+fn recent_place(hash: u64) -> usize {
+    (hash >> 40 ^ hash >> 54) as usize % RECENT_PLACES
 }
 
 impl Drop for Thread {

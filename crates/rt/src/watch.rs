@@ -47,6 +47,8 @@ static AWAITED: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static UNWATCHED: AtomicU64 = AtomicU64::new(0);
 /// Somebody wants to hear of plain accesses.
 static ACCESSES: AtomicBool = AtomicBool::new(false);
+/// Somebody wants to hear of locks and the like.
+static SYNCHRONIZATION: AtomicBool = AtomicBool::new(false);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
@@ -69,6 +71,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     ACCESSES.store(watcher.minds_accesses() && !options.objects_only, Ordering::Relaxed);
+    SYNCHRONIZATION.store(watcher.minds_synchronization(), Ordering::Relaxed);
     let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
@@ -156,6 +159,14 @@ fn with(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
         && let Some(watcher) = watcher()
     {
         guarded(|| act(watcher, &mut inside));
+    }
+}
+
+/// The same for what orders threads.
+#[inline]
+fn with_synchronization(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
+    if SYNCHRONIZATION.load(Ordering::Relaxed) {
+        with(act);
     }
 }
 
@@ -308,48 +319,48 @@ pub(crate) fn atomic_awaited(kind: AccessKind, addr: usize, size: usize, pc: usi
 
 /// A lock was acquired. Locks that are held already by the thread may be told again.
 pub fn lock_acquired(lock: usize, mode: LockMode, pc: usize) {
-    with(|watcher, thread| watcher.lock_acquired(thread, lock, mode, pc));
+    with_synchronization(|watcher, thread| watcher.lock_acquired(thread, lock, mode, pc));
 }
 
 /// A lock is about to be released; how the thread held it is known.
 pub fn lock_released(lock: usize, pc: usize) {
-    with(|watcher, thread| watcher.lock_released(thread, lock, pc));
+    with_synchronization(|watcher, thread| watcher.lock_released(thread, lock, pc));
 }
 
 /// A lock, condition or barrier is initialized or destroyed: an object at the same address is another one.
 pub fn object_forgotten(object: usize) {
-    with(|watcher, _| watcher.object_forgotten(object));
+    with_synchronization(|watcher, _| watcher.object_forgotten(object));
 }
 
 /// A wait for a condition was ended by a notification (not by a timeout); the mutex is told by itself.
 pub fn condition_waited(condition: usize, pc: usize) {
-    with(|watcher, thread| watcher.condition_waited(thread, condition, pc));
+    with_synchronization(|watcher, thread| watcher.condition_waited(thread, condition, pc));
 }
 
 /// A condition is about to be notified.
 pub fn condition_notified(condition: usize, all: bool, pc: usize) {
-    with(|watcher, thread| watcher.condition_notified(thread, condition, all, pc));
+    with_synchronization(|watcher, thread| watcher.condition_notified(thread, condition, all, pc));
 }
 
 /// The thread is about to wait at a barrier.
 pub fn barrier_arrived(barrier: usize, pc: usize) {
-    with(|watcher, thread| watcher.barrier_arrived(thread, barrier, pc));
+    with_synchronization(|watcher, thread| watcher.barrier_arrived(thread, barrier, pc));
 }
 
 /// The thread goes on from a barrier.
 pub fn barrier_left(barrier: usize, pc: usize) {
-    with(|watcher, thread| watcher.barrier_left(thread, barrier, pc));
+    with_synchronization(|watcher, thread| watcher.barrier_left(thread, barrier, pc));
 }
 
 /// What the thread did so far comes before whatever follows a [`happens_after`] of the same token: semaphores, `once`,
 /// annotations.
 pub fn happens_before(token: usize, pc: usize) {
-    with(|watcher, thread| watcher.happens_before(thread, token, pc));
+    with_synchronization(|watcher, thread| watcher.happens_before(thread, token, pc));
 }
 
 /// The other side of [`happens_before`].
 pub fn happens_after(token: usize, pc: usize) {
-    with(|watcher, thread| watcher.happens_after(thread, token, pc));
+    with_synchronization(|watcher, thread| watcher.happens_after(thread, token, pc));
 }
 
 /// The thread is about to create another one.

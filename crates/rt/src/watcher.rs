@@ -12,6 +12,10 @@ const STACK_REACH: usize = 16 << 10;
 pub(crate) trait Watcher: Sync {
     /// False if plain accesses are nothing to it.
     fn minds_accesses(&self) -> bool;
+    /// False if locks, and whatever else orders threads but their creation and their end, are nothing to it.
+    fn minds_synchronization(&self) -> bool {
+        true
+    }
     /// A thread that nobody announced, or the first one.
     fn attach(&self) -> *mut Thread;
     fn access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);
@@ -49,6 +53,14 @@ pub(crate) trait Watcher: Sync {
     /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.
     fn region_begin(&self, thread: &mut Thread, region: RegionId, pc: usize, marked: bool);
     fn region_end(&self, thread: &mut Thread, pc: usize);
+    /// A learned region begins right before the thread's next access, which is at `pc`.
+    fn learned_begin(&self, thread: &mut Thread, region: RegionId, pc: usize) {
+        self.region_begin(thread, region, pc, false);
+    }
+    /// A learned region ends right after the thread's last access.
+    fn learned_end(&self, thread: &mut Thread) {
+        self.region_end(thread, 0);
+    }
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize);
     fn function_left(&self, thread: &mut Thread);
     /// Tasks: `op` is one of `Spawn`, `TaskBegin`, `TaskSuspend`, `TaskEnd`, `TaskWait`, `TaskJoin`, `TaskOrder`, `FinishBegin`

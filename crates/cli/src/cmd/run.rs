@@ -301,7 +301,8 @@ pub(super) fn report(reported: &Reported<'_>, collected: &Collected, shown: &Sho
         notes: collected.notes.clone(),
         live: Some(Live {
             accesses: counts.accesses,
-            locks: counts.locks,
+            // Learned regions are looked at without regard to locks.
+            locks: shown.learned.is_none().then_some(counts.locks),
             steps: collected.figure(handovers::STEPS),
             processes: collected.processes.len() as u64,
         }),

@@ -165,7 +165,11 @@ fn summary_line(
         Some(live) => {
             let several = live.processes != 1;
             let processes = if several { format!(" in {} processes", live.processes) } else { String::new() };
-            let locks = if live.locks == 0 { "no locks".to_owned() } else { counted(live.locks, "lock") };
+            let locks = match live.locks {
+                None => String::new(),
+                Some(0) => " with no locks".to_owned(),
+                Some(locks) => format!(" with {}", counted(locks, "lock")),
+            };
             // Most accesses are passed over, as nothing has changed since the last one of the kind.
             let accesses = if live.accesses == 1 { "access" } else { "accesses" };
             let checked = format!("{} {accesses} checked in full", grouped(live.accesses));
@@ -176,7 +180,7 @@ fn summary_line(
                     format!("{} ({}) on {threads}", counted(tasks, "task"), counted(steps, "step"))
                 }
             };
-            format!("a run of {who} with {locks}{processes} ({checked})")
+            format!("a run of {who}{locks}{processes} ({checked})")
         }
     };
     let analyses = list(&watched.analyses);

@@ -56,7 +56,8 @@ pub(crate) struct Watched {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Live {
     pub(crate) accesses: u64,
-    pub(crate) locks: u64,
+    /// How many locks it used, if these were looked at.
+    pub(crate) locks: Option<u64>,
     /// What tasks did between two task constructs, if tasks were looked at.
     pub(crate) steps: u64,
     pub(crate) processes: u64,

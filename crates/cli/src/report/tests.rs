@@ -517,7 +517,7 @@ fn tasks_of_a_running_program_are_told_by_their_places_and_not_by_chance() {
 #[test]
 fn the_summary_of_a_run_with_tasks_tells_how_much_was_covered() {
     let line = |tasks, steps| {
-        let live = Live { accesses: 120_331, locks: 2, steps, processes: 1 };
+        let live = Live { accesses: 120_331, locks: Some(2), steps, processes: 1 };
         let analyses = vec!["ptracer".to_owned()];
         let watched = Watched { analyses, threads: 4, tasks, live: Some(live), ..Watched::default() };
         let report = Report::new(Vec::new(), watched);

@@ -15,6 +15,7 @@ macro_rules! both {
 
 impl<A: Analysis, B: Analysis> Analysis for (A, B) {
     const WATCHES_MEMORY: bool = A::WATCHES_MEMORY || B::WATCHES_MEMORY;
+    const WATCHES_SYNCHRONIZATION: bool = A::WATCHES_SYNCHRONIZATION || B::WATCHES_SYNCHRONIZATION;
     const COUNTS_ACCESSES: bool = A::COUNTS_ACCESSES || B::COUNTS_ACCESSES;
 
     type Thread = (A::Thread, B::Thread);

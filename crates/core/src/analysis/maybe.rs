@@ -49,6 +49,7 @@ macro_rules! if_on {
 
 impl<A: Analysis> Analysis for Maybe<A> {
     const WATCHES_MEMORY: bool = A::WATCHES_MEMORY;
+    const WATCHES_SYNCHRONIZATION: bool = A::WATCHES_SYNCHRONIZATION;
     const COUNTS_ACCESSES: bool = A::COUNTS_ACCESSES;
 
     type Thread = Late<A::Thread>;

@@ -74,6 +74,9 @@ pub trait Analysis {
     /// False if accesses need not be told, so that no cells are kept.
     const WATCHES_MEMORY: bool = true;
 
+    /// False if locks, and whatever else orders threads but their creation and their end, need not be told.
+    const WATCHES_SYNCHRONIZATION: bool = true;
+
     /// True if the positions of a thread's accesses must grow: two that have the same position are parts of one. An
     /// analysis for which this is false needs growing positions only where a thread publishes something, so that the driver
     /// may count synchronization alone.

@@ -33,7 +33,7 @@
 //! seldom a new chunk; so this serves online as well.
 
 use super::Relation;
-use super::segments::Segments;
+use crate::segments::Segments;
 use std::hint::select_unpredictable as either;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -15,8 +15,8 @@
 //! to their steps.
 
 use super::label::{ChunkTable, Chunks, Cursor, Label};
-use super::segments::Segments;
 use super::{Relation, Relations, StepId, Structure};
+use crate::segments::Segments;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

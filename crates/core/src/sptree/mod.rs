@@ -26,7 +26,6 @@
 pub mod label;
 pub mod labels;
 pub mod ranks;
-mod segments;
 #[cfg(test)]
 mod tests;
 pub mod tree;

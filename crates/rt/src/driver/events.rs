@@ -26,6 +26,10 @@ impl<A: Shadowed> Watcher for Driver<A> {
         A::WATCHES_MEMORY || self.recorder.is_some()
     }
 
+    fn minds_synchronization(&self) -> bool {
+        A::WATCHES_SYNCHRONIZATION || self.recorder.is_some() || self.watching.critical_sections
+    }
+
     fn attach(&self) -> *mut Thread {
         let id = Registry::with(|registry| registry.add(None));
         let Some((actor, position)) = self.new_actor(id, None) else {
@@ -372,6 +376,22 @@ impl<A: Shadowed> Watcher for Driver<A> {
         let (mine, findings) = Self::parts(thread);
         self.analysis.end(&at, mine, findings);
         self.after(thread);
+    }
+
+    fn learned_begin(&self, thread: &mut Thread, region: RegionId, pc: usize) {
+        thread.regions.push(false);
+        // It has the time of the access before: the clock is dear.
+        let site = SiteId(thread.place(pc, 0));
+        let moment = Moment { position: thread.position, thread: thread.actor, site, stack: StackId::NONE };
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.begin(&RawStep { moment, op: Op::Begin { region } }, mine, region, findings);
+    }
+
+    fn learned_end(&self, thread: &mut Thread) {
+        thread.regions.pop();
+        let moment = Moment { position: thread.position, thread: thread.actor, ..Moment::default() };
+        let (mine, findings) = Self::parts(thread);
+        self.analysis.end(&RawStep { moment, op: Op::End }, mine, findings);
     }
 
     fn function_entered(&self, thread: &mut Thread, function: usize, call: usize) {

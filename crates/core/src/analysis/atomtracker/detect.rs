@@ -23,8 +23,12 @@
 //! Cost: an access that its region has done before costs a comparison. Otherwise the entries of the cell are looked at: one
 //! for each region that is open or kept and has accessed it. Memory: the cells that were accessed, 72 bytes each.
 //!
-//! Who touches what: cells and the state of a thread belong to the driver. The pairs are global, entered at both ends of a
-//! region, and for an access to a cell that another region has accessed. Nothing is called back.
+//! Who touches what: cells and the state of a thread belong to the driver. Whether a region is open everyone can see
+//! (`pairs`); the lists of what comes before what are global, and entered only for regions that meet: for an access that
+//! conflicts with one of a region that is open or kept, and at the end of a region that has met another. Nothing is called
+//! back.
+
+mod pairs;
 
 use crate::analysis::global::{Alone, Global, Shared, Users};
 use crate::analysis::{Analysis, Part, Statistic};
@@ -33,13 +37,13 @@ use crate::finding::{
     Cycle, Doubt, Evidence, FindingKey, Findings, Moment, RawEdge, RawFinding, RawStep, RawTransaction,
     Refuted, Rule, Verdict,
 };
-
-/// So many regions that are done are kept for one that is open.
-pub const MOST_KEPT: u32 = 256;
+pub use pairs::MOST_KEPT;
+use pairs::{Dependence, Name, Pairs, Slots};
 
 /// The analysis.
 #[derive(Debug, Default)]
 pub struct Detector<U: Users = Alone> {
+    slots: Slots,
     pairs: U::Global<Pairs>,
 }
 
@@ -55,53 +59,6 @@ impl Detector<Shared> {
     pub fn shared() -> Self {
         Self::default()
     }
-}
-
-/// An instance of a region: its slot, and a number that tells it from others in the same slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Name {
-    slot: u32,
-    serial: u32,
-}
-
-impl Name {
-    const NONE: Name = Name { slot: u32::MAX, serial: 0 };
-}
-
-#[derive(Debug, Default)]
-struct Pairs {
-    instances: Vec<Instance>,
-    free: Vec<u32>,
-    entered: u64,
-    dependences: u64,
-    torn: u64,
-    dropped: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Instance {
-    serial: u32,
-    thread: ThreadId,
-    region: RegionId,
-    begin: Moment,
-    is_open: bool,
-    /// For how many open regions it is kept, once it is done.
-    kept_by: u32,
-    /// What it comes before.
-    before: Vec<Dependence>,
-    /// How many of these are done.
-    keeps: u32,
-    /// What it comes after, or came after.
-    after: Vec<Name>,
-}
-
-/// Two accesses that put one region before another.
-#[derive(Clone, Copy, Debug)]
-struct Dependence {
-    to: Name,
-    earlier: RawStep,
-    later: RawStep,
-    told: bool,
 }
 
 /// When an instance last did something to a cell.
@@ -138,6 +95,12 @@ impl Entry {
         }
     }
 
+    /// True if another instance has done the same at the same places, and more perhaps.
+    fn is_like(&self, other: &Entry) -> bool {
+        let like = |one: Seen, other: Seen| !one.is_some() || (other.is_some() && one.site == other.site);
+        like(self.read, other.read) && like(self.write, other.write)
+    }
+
     /// The last access that conflicts with one of a kind.
     fn conflict(&self, kind: AccessKind) -> Option<(AccessKind, Seen)> {
         let read_counts = kind == AccessKind::Write && self.read.position > self.write.position;
@@ -149,12 +112,23 @@ impl Entry {
     }
 }
 
+/// More entries of a cell are worth a look at which of them say the same.
+const MANY: usize = 4;
+
 /// What is kept for a cell: what regions did to it. The first is the latest.
 #[derive(Clone, Debug)]
 pub struct Cell {
     first: Entry,
     #[allow(clippy::box_collection)] // there are many cells, and few have it
     more: Option<Box<Vec<Entry>>>,
+}
+
+impl Cell {
+    /// At most one region has an entry.
+    #[inline]
+    fn is_simple(&self) -> bool {
+        self.more.as_ref().is_none_or(|more| more.is_empty())
+    }
 }
 
 impl Default for Cell {
@@ -167,124 +141,64 @@ impl Default for Cell {
 #[derive(Debug, Default)]
 pub struct Thread {
     open: Vec<Name>,
+    /// Slots that it owns and that are not in use.
+    idle: Vec<u32>,
     /// The access outside of all regions that was last made one. It counts as open until the thread is here again, for
     /// it may have further parts.
     single: Option<(u64, Name)>,
 }
 
-impl Pairs {
-    fn enter(&mut self, thread: ThreadId, region: RegionId, begin: Moment) -> Name {
-        self.entered += u64::from(region.is_some());
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.instances.push(Instance {
-                serial: 0,
-                thread,
-                region,
-                begin,
-                is_open: false,
-                kept_by: 0,
-                before: Vec::new(),
-                keeps: 0,
-                after: Vec::new(),
-            });
-            self.instances.len() as u32 - 1
+impl<U: Users> Detector<U> {
+    /// True if no region counts any more.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.pairs.enter().is_idle()
+    }
+
+    /// The thread enters a region.
+    fn enter(&self, thread: &mut Thread, region: RegionId, begin: Moment) -> Name {
+        let slot = thread.idle.pop().unwrap_or_else(|| self.pairs.enter().slot(&self.slots));
+        self.slots.open(slot, region, begin)
+    }
+
+    /// The thread leaves a region that it is in.
+    fn leave(&self, thread: &mut Thread, name: Name) {
+        let slot = self.slots.close(name).unwrap_or_else(|| {
+            let pairs = &mut *self.pairs.enter();
+            pairs.leave(&self.slots, name);
+            pairs.slot(&self.slots)
         });
-        let instance = &mut self.instances[slot as usize];
-        (instance.thread, instance.region, instance.begin) = (thread, region, begin);
-        instance.is_open = true;
-        Name { slot, serial: instance.serial }
+        thread.idle.push(slot);
     }
 
     /// An access outside of all regions becomes one.
-    fn enter_single(&mut self, thread: &mut Thread, moment: Moment) -> Name {
-        let name = self.enter(moment.thread, RegionId::NONE, moment);
+    fn enter_single(&self, thread: &mut Thread, moment: Moment) -> Name {
+        let name = self.enter(thread, RegionId::NONE, moment);
         thread.single = Some((moment.position, name));
         name
     }
 
-    fn leave_single(&mut self, thread: &mut Thread) {
+    fn leave_single(&self, thread: &mut Thread) {
         if let Some((_, name)) = thread.single.take() {
-            self.leave(name);
+            self.leave(thread, name);
         }
     }
 
-    fn get(&self, name: Name) -> Option<&Instance> {
-        self.instances
-            .get(name.slot as usize)
-            .filter(|instance| instance.serial == name.serial && (instance.is_open || instance.kept_by > 0))
+    /// Drops what the last region of a thread that is done has done again. Else a region that is open while its thread does
+    /// not run, and for which others are kept, would make the list long.
+    fn drop_repeated(&self, pairs: &Pairs, thread: ThreadId, first: &Entry, more: &mut Vec<Entry>) {
+        let of_thread = |entry: &&Entry| self.slots.thread(entry.by) == thread;
+        let Some(last) = std::iter::once(first)
+            .chain(more.iter())
+            .filter(of_thread)
+            .max_by_key(|entry| entry.read.position.max(entry.write.position))
+            .copied()
+        else {
+            return;
+        };
+        more.retain(|entry| !entry.is_like(&last) || !pairs.is_repeated(&self.slots, entry.by, last.by));
     }
 
-    /// A region is done. It is kept for the open ones that it comes after.
-    fn leave(&mut self, name: Name) {
-        let at = name.slot as usize;
-        self.instances[at].is_open = false;
-        let before = std::mem::take(&mut self.instances[at].before);
-        self.instances[at].keeps = 0;
-        for dependence in &before {
-            self.release(dependence.to);
-        }
-        let mut after = std::mem::take(&mut self.instances[at].after);
-        for keeper in after.drain(..) {
-            let is_open = self.get(keeper).is_some_and(|keeper| keeper.is_open);
-            if is_open {
-                self.keep(keeper, name);
-            }
-        }
-        let instance = &mut self.instances[at];
-        // The lists keep their memory for the next region.
-        (instance.before, instance.after) = (before, after);
-        instance.before.clear();
-        if instance.kept_by == 0 {
-            self.forget(name.slot);
-        }
-    }
-
-    fn keep(&mut self, keeper: Name, kept: Name) {
-        self.instances[kept.slot as usize].kept_by += 1;
-        self.instances[keeper.slot as usize].keeps += 1;
-        if self.instances[keeper.slot as usize].keeps > MOST_KEPT {
-            let before = &self.instances[keeper.slot as usize].before;
-            let is_done =
-                |dependence: &Dependence| self.get(dependence.to).is_some_and(|instance| !instance.is_open);
-            if let Some(oldest) = before.iter().position(is_done) {
-                let keeper = &mut self.instances[keeper.slot as usize];
-                let dropped = keeper.before.remove(oldest);
-                keeper.keeps -= 1;
-                self.dropped += 1;
-                self.release(dropped.to);
-            }
-        }
-    }
-
-    /// One that kept a region does so no longer.
-    fn release(&mut self, kept: Name) {
-        let Some(instance) = self.instances.get_mut(kept.slot as usize) else { return };
-        if instance.serial == kept.serial && !instance.is_open && instance.kept_by > 0 {
-            instance.kept_by -= 1;
-            if instance.kept_by == 0 {
-                self.forget(kept.slot);
-            }
-        }
-    }
-
-    fn forget(&mut self, slot: u32) {
-        let instance = &mut self.instances[slot as usize];
-        instance.serial = instance.serial.wrapping_add(1);
-        self.free.push(slot);
-    }
-
-    /// An access of `me`, or of a region that is to be made of it, comes after one of `other`.
-    fn depend(&mut self, other: Name, me: Name, earlier: RawStep, later: RawStep) {
-        let instance = &mut self.instances[other.slot as usize];
-        if !instance.before.iter().rev().any(|dependence| dependence.to == me) {
-            instance.before.push(Dependence { to: me, earlier, later, told: false });
-            self.instances[me.slot as usize].after.push(other);
-            self.dependences += 1;
-        }
-    }
-}
-
-impl<U: Users> Detector<U> {
     /// Looks at what others did to the cell.
     fn compare(
         &self,
@@ -294,50 +208,46 @@ impl<U: Users> Detector<U> {
         part: Part,
         findings: &mut Findings,
     ) {
-        let pairs = &mut *self.pairs.enter();
         let acting = at.moment.thread;
         let mut me = thread.open.last().copied();
         if me.is_none() {
             // The parts of one access are one region.
-            me = thread.single.filter(|single| single.0 == at.moment.position).map(|single| single.1);
-            if me.is_none() {
-                pairs.leave_single(thread);
-                if !part.whole {
-                    me = Some(pairs.enter_single(thread, at.moment));
-                }
+            me = thread.single.map(|single| single.1);
+            if me.is_none() && !part.whole {
+                me = Some(self.enter_single(thread, at.moment));
             }
         }
         let now = RawStep { moment: at.moment, op: op(part) };
+        let mut entered = None;
         let mut more = cell.more.take();
         let entries =
             std::iter::once(&mut cell.first).chain(more.iter_mut().flat_map(|more| more.iter_mut()));
         for entry in entries {
-            let Some(other) = pairs.get(entry.by) else {
+            if !self.slots.counts(entry.by) {
                 *entry = Entry::NONE;
                 continue;
-            };
-            if other.thread == acting {
+            }
+            let other = self.slots.thread(entry.by);
+            if other == acting {
                 continue;
             }
             let Some((kind, seen)) = entry.conflict(part.kind) else { continue };
             let Seen { position, site, stack } = seen;
-            let moment = Moment { position, thread: other.thread, site, stack };
+            let moment = Moment { position, thread: other, site, stack };
             let earlier = RawStep { moment, op: op(Part { kind, ..part }) };
-            let is_open = other.is_open;
-            if let Some(mine) = me
-                && let Some(at) = pairs.instances[mine.slot as usize]
-                    .before
-                    .iter()
-                    .position(|dependence| dependence.to == entry.by)
-            {
-                let out = &mut pairs.instances[mine.slot as usize].before[at];
-                if !std::mem::replace(&mut out.told, true) {
-                    let out = *out;
+            let pairs = &mut **entered.get_or_insert_with(|| self.pairs.enter());
+            if let Some((out, first)) = me.and_then(|mine| pairs.dependence(mine, entry.by)) {
+                if let Some(mine) = me.filter(|_| first) {
                     pairs.torn += 1;
-                    tell(&pairs.instances, mine, out, earlier, now, findings);
+                    tell(&self.slots, mine, out, earlier, now, findings);
                 }
-            } else if is_open {
-                let mine = *me.get_or_insert_with(|| pairs.enter_single(thread, at.moment));
+            } else if self.slots.link(entry.by) {
+                // It is open still, so that what was just read of its slot was about it.
+                if me.is_none() && thread.idle.is_empty() {
+                    thread.idle.push(pairs.slot(&self.slots));
+                }
+                let mine = *me.get_or_insert_with(|| self.enter_single(thread, at.moment));
+                self.slots.link(mine);
                 pairs.depend(entry.by, mine, earlier, now);
             }
         }
@@ -348,7 +258,7 @@ impl<U: Users> Detector<U> {
         }
         if let Some(mut rest) = more {
             rest.retain(|entry| entry.by != Name::NONE);
-            cell.more = (!rest.is_empty()).then_some(rest);
+            cell.more = Some(rest);
         }
         let Some(me) = me else { return };
         let seen = Seen { position: at.moment.position, site: at.moment.site, stack: at.moment.stack };
@@ -362,6 +272,10 @@ impl<U: Users> Detector<U> {
             None => {
                 let mut entry = Entry { by: me, ..Entry::NONE };
                 entry.note(part.kind, seen);
+                if let Some(more) = cell.more.as_mut().filter(|more| more.len() >= MANY) {
+                    let pairs = &**entered.get_or_insert_with(|| self.pairs.enter());
+                    self.drop_repeated(pairs, acting, &cell.first, more);
+                }
                 // The latest comes first: it is the likeliest to come again.
                 let before = std::mem::replace(&mut cell.first, entry);
                 cell.more.get_or_insert_default().push(before);
@@ -375,17 +289,10 @@ fn op(part: Part) -> Op {
 }
 
 /// Tells that `me` comes before a region (`out`) and, as `now` comes after `earlier`, after it.
-fn tell(
-    instances: &[Instance],
-    me: Name,
-    out: Dependence,
-    earlier: RawStep,
-    now: RawStep,
-    findings: &mut Findings,
-) {
-    let (mine, other) = (&instances[me.slot as usize], &instances[out.to.slot as usize]);
+fn tell(slots: &Slots, me: Name, out: Dependence, earlier: RawStep, now: RawStep, findings: &mut Findings) {
+    let ((mine, begin), (other, _)) = (slots.region(me), slots.region(out.to));
     let sites = vec![out.earlier.moment.site, out.later.moment.site, earlier.moment.site, now.moment.site];
-    let key = FindingKey::new(Rule::AtomicityViolation, vec![mine.region, other.region], sites, now.op);
+    let key = FindingKey::new(Rule::AtomicityViolation, vec![mine, other], sites, now.op);
     findings.add(key, now.moment, || {
         let mut steps: Vec<(RawStep, bool)> =
             vec![(out.earlier, true), (out.later, false), (earlier, false), (now, true)];
@@ -399,12 +306,12 @@ fn tell(
             RawEdge { from: find(earlier), to: find(now) },
         ];
         // The other one came in between, and not only around.
-        let blamed = out.later.moment.position <= earlier.moment.position && mine.region.is_some();
-        let refuted = Refuted { region: mine.region, begin: mine.begin };
+        let blamed = out.later.moment.position <= earlier.moment.position && mine.is_some();
+        let refuted = Refuted { region: mine, begin };
         let transaction =
-            |of: &Instance, steps| RawTransaction { thread: of.thread, region: of.region, steps };
+            |of: Name, region, steps| RawTransaction { thread: slots.thread(of), region, steps };
         let cycle = Cycle {
-            transactions: vec![transaction(mine, of(true)), transaction(other, of(false))],
+            transactions: vec![transaction(me, mine, of(true)), transaction(out.to, other, of(false))],
             edges,
             blamed,
             refuted: if blamed { vec![refuted] } else { Vec::new() },
@@ -437,6 +344,8 @@ fn is_dependence(earlier: RawStep, later: RawStep) -> bool {
 }
 
 impl<U: Users> Analysis for Detector<U> {
+    const WATCHES_SYNCHRONIZATION: bool = false;
+
     type Thread = Thread;
     type Cell = Cell;
     type Sync = ();
@@ -447,10 +356,10 @@ impl<U: Users> Analysis for Detector<U> {
             Some(me) => {
                 let first = &cell.first;
                 first.by == *me
-                    && cell.more.is_none()
+                    && cell.is_simple()
                     && (first.write.is_some() || (part.kind == AccessKind::Read && first.read.is_some()))
             }
-            None => cell.first.by == Name::NONE && cell.more.is_none() && part.whole,
+            None => cell.first.by == Name::NONE && cell.is_simple() && part.whole,
         }
     }
 
@@ -464,8 +373,15 @@ impl<U: Users> Analysis for Detector<U> {
         findings: &mut Findings,
     ) {
         let seen = Seen { position: at.moment.position, site: at.moment.site, stack: at.moment.stack };
-        if cell.more.is_none() {
-            match thread.open.last() {
+        if thread.single.is_some_and(|(position, _)| position != at.moment.position) {
+            self.leave_single(thread);
+        }
+        if cell.is_simple() {
+            let me = thread.open.last();
+            if me != Some(&cell.first.by) && !self.slots.counts(cell.first.by) {
+                cell.first = Entry::NONE;
+            }
+            match me {
                 Some(me) if cell.first.by == *me => return cell.first.note(part.kind, seen),
                 Some(me) if cell.first.by == Name::NONE => {
                     cell.first.by = *me;
@@ -489,30 +405,31 @@ impl<U: Users> Analysis for Detector<U> {
     fn fork(&self, _: &RawStep, _: &mut Thread, _: &mut Thread, _: &mut Findings) {}
 
     fn join(&self, _: &RawStep, _: &mut Thread, child: &mut Thread, _: &mut Findings) {
-        let mut pairs = self.pairs.enter();
-        pairs.leave_single(child);
-        for name in child.open.drain(..).rev() {
-            pairs.leave(name);
+        self.leave_single(child);
+        while let Some(name) = child.open.pop() {
+            self.leave(child, name);
         }
+        let mut pairs = self.pairs.enter();
+        child.idle.drain(..).for_each(|slot| pairs.give_back(slot));
     }
 
     fn begin(&self, at: &RawStep, thread: &mut Thread, region: RegionId, _: &mut Findings) {
-        let mut pairs = self.pairs.enter();
-        pairs.leave_single(thread);
-        thread.open.push(pairs.enter(at.moment.thread, region, at.moment));
+        self.leave_single(thread);
+        let name = self.enter(thread, region, at.moment);
+        thread.open.push(name);
     }
 
     fn end(&self, _: &RawStep, thread: &mut Thread, _: &mut Findings) {
         if let Some(name) = thread.open.pop() {
-            self.pairs.enter().leave(name);
+            self.leave(thread, name);
         }
     }
 
     fn statistics(&self) -> Vec<Statistic> {
-        let pairs = self.pairs.enter();
+        let pairs = &*self.pairs.enter();
         let statistic = |name, value| Statistic { analysis: "atomtracker", name, value };
         vec![
-            statistic("regions entered", pairs.entered),
+            statistic("regions entered", pairs.entered(&self.slots)),
             statistic("dependences between regions at the same time", pairs.dependences),
             statistic("pairs of regions that are torn", pairs.torn),
             statistic("regions that were done and could not be kept", pairs.dropped),

@@ -1,19 +1,21 @@
 //! The detector against the definition: on the figures of the paper, and on random runs.
 
-use super::detect::Detector;
+use super::detect::{self, Detector};
 use super::follow::Follow;
 use super::infer::tests::{Texts, cases, run, trace};
 use super::infer::{Settings, infer};
 use super::regions::{Marks, Regions};
-use crate::event::{AccessKind, Op, ThreadId};
-use crate::finding::{Evidence, RawFinding, Verdict};
+use crate::analysis::{Analysis, Part};
+use crate::event::{AccessKind, Addr, Op, RegionId, SiteId, ThreadId};
+use crate::finding::{Evidence, Findings, Moment, RawFinding, RawStep, Verdict};
 use crate::replay::{Outcome, ReplayOptions, replay};
 use crate::trace::{Batch, Source, std_format};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
-fn detect(text: &str) -> Vec<RawFinding> {
+fn findings_of(text: &str) -> Vec<RawFinding> {
     let mut source = std_format::Reader::new(text.as_bytes());
     replay(&mut source, &Detector::new(), ReplayOptions::default(), |_| {}).unwrap().findings
 }
@@ -75,6 +77,54 @@ fn an_access_outside_of_all_regions_tears_one() {
          P1 I2 w x
          P1 e1 end";
     assert_eq!(told(lines), [["I1", "J1", "I2"]]);
+}
+
+/// Threads that enter regions, touch few cells and leave, all at once: what they share must come out whole.
+#[test]
+fn many_threads_at_once_leave_nothing_behind() {
+    const THREADS: u32 = 4;
+    const REGIONS: u64 = 4000;
+    let detector = Detector::shared();
+    let cells: [Mutex<detect::Cell>; 3] = std::array::from_fn(|_| Mutex::default());
+    let step = |thread: u32, position: u64, op: Op| {
+        let moment = Moment { position, thread: ThreadId(thread), site: SiteId(thread), ..Moment::default() };
+        RawStep { moment, op }
+    };
+    let run = |number: u32| {
+        let (mut thread, mut findings) = (detect::Thread::default(), Findings::new());
+        let mut random = u64::from(number) + 1;
+        for round in 1..=REGIONS {
+            let region = RegionId(number);
+            detector.begin(
+                &step(number, 10 * round, Op::Begin { region }),
+                &mut thread,
+                region,
+                &mut findings,
+            );
+            for access in 1..4 {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                let kind = if random >> 63 == 0 { AccessKind::Read } else { AccessKind::Write };
+                let which = (random >> 40) as usize % cells.len();
+                let addr = Addr(0x100 + 8 * which as u64);
+                let at = step(number, 10 * round + access, Op::Access { kind, size: 8, addr });
+                let part = Part { kind, addr, size: 8, whole: true };
+                detector.access(&at, &mut thread, &mut cells[which].lock().unwrap(), part, &mut findings);
+            }
+            detector.end(&step(number, 10 * round + 9, Op::End), &mut thread, &mut findings);
+        }
+        thread
+    };
+    let mut ended: Vec<detect::Thread> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|number| scope.spawn(move || run(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for child in &mut ended {
+        let at = step(9, 1, Op::Join { child: ThreadId(0) });
+        detector.join(&at, &mut detect::Thread::default(), child, &mut Findings::new());
+    }
+    let entered = detector.statistics().into_iter().find(|statistic| statistic.name == "regions entered");
+    assert_eq!(entered.map(|entered| entered.value), Some(u64::from(THREADS) * REGIONS));
+    assert!(detector.is_idle(), "{detector:?}");
 }
 
 #[test]
@@ -197,7 +247,7 @@ proptest! {
     #[test]
     fn exactly_the_pairs_that_are_torn_are_found(text in blocks()) {
         let list = placed(&text);
-        let findings = detect(&text);
+        let findings = findings_of(&text);
         prop_assert_eq!(found(&findings, &list), torn(&list), "{}", text);
         prop_assert!(findings.iter().all(|finding| finding.verdict == Verdict::Observed));
     }

@@ -11,7 +11,7 @@ const SEGMENTS: usize = (u32::BITS - FIRST_BITS) as usize + 1;
 
 /// A table of entries that can be changed through a shared reference.
 #[derive(Debug)]
-pub(super) struct Segments<T> {
+pub(crate) struct Segments<T> {
     segments: [OnceLock<Box<[T]>>; SEGMENTS],
 }
 
@@ -32,7 +32,7 @@ fn place(index: u32) -> (usize, usize) {
 impl<T: Default> Segments<T> {
     /// An entry that was made.
     #[inline]
-    pub(super) fn get(&self, index: u32) -> &T {
+    pub(crate) fn get(&self, index: u32) -> &T {
         let (segment, offset) = place(index);
         match self.segments[segment].get() {
             Some(entries) => &entries[offset],
@@ -41,7 +41,7 @@ impl<T: Default> Segments<T> {
     }
 
     /// The same; if there is none it is made.
-    pub(super) fn make(&self, index: u32) -> &T {
+    pub(crate) fn make(&self, index: u32) -> &T {
         let (segment, offset) = place(index);
         let entries = self.segments[segment]
             .get_or_init(|| (0..1usize << (segment as u32 + FIRST_BITS)).map(|_| T::default()).collect());
