@@ -9,7 +9,6 @@ pub mod atomtracker;
 pub mod child;
 pub mod many_tasks;
 pub mod oracle;
-mod plot;
 pub mod programs;
 pub mod readers;
 pub mod runtime;

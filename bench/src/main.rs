@@ -116,6 +116,7 @@ fn main() -> Result<()> {
                 further: *arguments.get_one("further").expect("has a default"),
                 rounds: *arguments.get_one("rounds").expect("has a default"),
                 work: *arguments.get_one("work").expect("has a default"),
+                events: *arguments.get_one("events").expect("has a default"),
                 compiler: compilers(arguments)[0],
                 plots: arguments.get_one("plots").cloned(),
             };
@@ -285,6 +286,7 @@ fn command_line() -> Command {
                     counted("stop-after", "5", 10_000).help("Runs without anything new after which learning stops"),
                     counted("further", "5", 10_000).help("Further good runs, to look at for false alarms"),
                     counted("work", "5000", 1_000_000).help("Times the usual requests of a program that are timed"),
+                    number("events", "10_000_000").help("Events of the traces on which inference is timed"),
                     plots.clone(),
                 ]),
         )

@@ -49,6 +49,19 @@ impl Trace {
         Self::generate_with(programs, folder, family, events, &["--violations", &share], extension)
     }
 
+    /// Generates a trace of a number of threads.
+    pub(crate) fn generate_of_threads(
+        programs: &Programs,
+        folder: &Path,
+        family: Family,
+        events: u64,
+        threads: u32,
+        extension: &str,
+    ) -> Result<Self> {
+        let threads = threads.to_string();
+        Self::generate_with(programs, folder, family, events, &["--threads", &threads], extension)
+    }
+
     fn generate_with(
         programs: &Programs,
         folder: &Path,

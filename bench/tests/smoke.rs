@@ -129,13 +129,14 @@ fn the_tables_of_the_atomtracker_paper_are_made() {
         further: 1,
         rounds: 1,
         work: 40,
+        events: 20_000,
         compiler: Compiler::Gcc,
         plots: Some(folder.path().to_owned()),
     };
     let mut tables = Vec::new();
     atomtracker::tables(&programs(), &settings, |table| tables.push(table.to_owned()))
         .expect("all runs work");
-    let [regions, bugs, alarms, costs] = tables.as_slice() else { panic!("four tables: {tables:?}") };
+    let [regions, bugs, alarms, costs, speed] = tables.as_slice() else { panic!("five tables: {tables:?}") };
     for row in &rows(regions)[..3] {
         assert_eq!(row.len(), 10, "{regions}");
         assert!(row[2..].iter().all(|field| field.ends_with('%')), "{regions}");
@@ -157,6 +158,8 @@ fn the_tables_of_the_atomtracker_paper_are_made() {
         let figure = row[6].strip_suffix(" ×").expect("a ratio");
         assert!(is_figure(figure), "{costs}");
     }
+    assert_eq!(rows(speed).len(), 6, "{speed}");
+    assert!(rows(speed).iter().all(|row| row[1..].iter().all(|field| is_figure(field))), "{speed}");
     let plots = std::fs::read_dir(folder.path()).expect("the folder is there").count();
     assert_eq!(plots, 4);
 }

@@ -7,6 +7,7 @@ mod cases;
 mod learning;
 mod lines;
 mod slowdown;
+mod speed;
 mod tables;
 
 use crate::programs::Programs;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub rounds: u32,
     /// How many times the usual requests a run has whose time is measured.
     pub work: u32,
+    /// Events of the traces on which the speed of inference is measured.
+    pub events: u64,
     /// The compiler of the programs.
     pub compiler: Compiler,
     /// Write plots (SVG) into this folder.
@@ -88,6 +91,7 @@ pub fn tables(programs: &Programs, settings: &Settings, mut print: impl FnMut(&s
     print(&tables::bugs(&bugs));
     print(&tables::false_alarms(&bugs, &known));
     print(&tables::costs(&bugs, &known));
+    print(&speed::table(programs, folder.path(), settings)?);
     if let Some(folder) = &settings.plots {
         tables::plots(folder, &bugs, &known)?;
     }

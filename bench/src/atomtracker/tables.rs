@@ -2,12 +2,12 @@
 
 use super::learning::converged_after;
 use super::{BugResult, KnownResult};
-use crate::plot::{self, Series};
 use crate::table::{Table, count, goal, nothing};
 use anyhow::{Context, Result};
 use keirin_core::analysis::atomtracker::hardware::Cost;
 use keirin_core::analysis::atomtracker::hardware::simulate::{Origin, Simulated, different};
 use keirin_core::analysis::atomtracker::infer::Learned;
+use keirin_plot::Series;
 use std::path::Path;
 
 /// Table 8.
@@ -246,10 +246,13 @@ pub(super) fn plots(folder: &Path, bugs: &[BugResult], known: &[KnownResult]) ->
         .collect();
     let micro: Vec<String> = known.iter().map(|result| result.known.name.to_owned()).collect();
     let files = [
-        ("convergence.svg", plot::curves("regions known after each run", "runs", &curves)),
-        ("false_alarms.svg", plot::amounts("false alarms for each good run", "", &names, &false_alarms)),
-        ("hardware.svg", plot::amounts("what detection in hardware costs", " %", &names, &costs)),
-        ("inferred.svg", plot::amounts("regions that are inferred", " %", &micro, &correct)),
+        ("convergence.svg", keirin_plot::curves("regions known after each run", "runs", &curves)),
+        (
+            "false_alarms.svg",
+            keirin_plot::amounts("false alarms for each good run", "", &names, &false_alarms),
+        ),
+        ("hardware.svg", keirin_plot::amounts("what detection in hardware costs", " %", &names, &costs)),
+        ("inferred.svg", keirin_plot::amounts("regions that are inferred", " %", &micro, &correct)),
     ];
     for (name, svg) in files {
         let path = folder.join(name);

@@ -5,11 +5,11 @@ use super::build::{Build, Builder, Compiler};
 use super::ratios::{self, Column, Measured, Ratio, mean, times};
 use super::{choose, names, sanitized};
 use crate::child::{run_to_end, run_with_findings};
-use crate::plot::{self, Series};
 use crate::programs::Programs;
 use crate::statistics::Statistics;
 use crate::table::{Table, count, goal, nothing};
 use anyhow::{Context, Result, bail};
+use keirin_plot::Series;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -313,7 +313,7 @@ impl Contest<'_> {
                 .collect();
             let [library, compiler] = [self.library.name(), self.builder.compiler.name()];
             let path = folder.join(format!("{kind}-{library}-{compiler}-{}.svg", self.threads));
-            let svg = plot::bars(&format!("{title}: {}", self.about()), &groups, &series);
+            let svg = keirin_plot::bars(&format!("{title}: {}", self.about()), &groups, &series);
             std::fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())

@@ -204,6 +204,8 @@ options! {
         "Keep only regions that this many runs show, if bad runs may be among them; from 2 on each run is looked at by itself";
     "stop-after" stop_after: u64 = "5", "N", [Infer],
         "Stop after so many runs that show nothing new; 0 uses all";
+    "plot" plot: Option<PathBuf> = "", "FILE", [Infer],
+        "Draw how many regions were known after each run (SVG)";
     "jobs" jobs: Option<u64> = "", "N", [Infer],
         "How many traces to read at the same time; by default as many as there are processors. The result does not depend on it";
     "no-critical-sections" no_critical_sections: bool = "", "", [Infer],

@@ -170,7 +170,10 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
     if let Some(path) = &options.regions {
         match files::read(path) {
             Ok(text) => {
-                learned::load(&String::from_utf8_lossy(&text), options.mismatches.max(1));
+                let strange = learned::load(&String::from_utf8_lossy(&text), options.mismatches.max(1));
+                if strange > 0 {
+                    telling::note(&format!("{strange} of the learned regions cannot be understood"));
+                }
             }
             Err(error) => telling::note(&format!("the learned regions cannot be read: {error}")),
         }

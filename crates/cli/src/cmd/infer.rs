@@ -13,6 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use keirin_core::analysis::atomtracker::infer::{Learned, Settings, Step, Training, infer, names};
 use keirin_core::analysis::atomtracker::regions::{LearnedModule, Regions};
 use keirin_core::trace::{Module, ModuleId, Source, Tables, TraceError};
+use keirin_plot::Series;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<Exit> {
     };
     let settings = settings(options)?;
     Output::check(options.output.as_deref())?;
+    Output::check(options.plot.as_deref())?;
     let traces = Traces {
         paths,
         lenient: options.lenient,
@@ -56,6 +58,9 @@ pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<Exit> {
     let mut out = Output::open(options.output.as_deref())?;
     tolerate_closed(out.write_all(text.as_bytes())).context("cannot write the regions")?;
     out.finish()?;
+    if let Some(path) = &options.plot {
+        draw(path, &learned)?;
+    }
     conclude(&learned, paths.len());
     Ok(Exit::Clean)
 }
@@ -137,6 +142,14 @@ fn tell(step: &Step, name: &str, runs: usize) {
         run + 1,
         counted(regions as u64, "region")
     ));
+}
+
+/// Draws how many regions were known after each run.
+fn draw(path: &Path, learned: &Learned) -> Result<()> {
+    let figures = learned.steps.iter().map(|step| step.regions as f64).collect();
+    let regions = Series { name: "regions".to_owned(), figures };
+    let svg = keirin_plot::curves("regions known after each run", "runs", &[regions]);
+    std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What came of it.

@@ -15,9 +15,12 @@ const CURVES: f64 = 300.0;
 const LINE: f64 = 18.0;
 
 /// One colour of bars: a name, and a figure for each group.
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) figures: Vec<f64>,
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// The figures.
+    pub figures: Vec<f64>,
 }
 
 /// A scale: how long a bar is, which figures are marked, and what stands behind a figure.
@@ -28,14 +31,14 @@ struct Scale {
 }
 
 /// A chart with lying bars, in groups, of ratios on a logarithmic scale from a half on.
-pub(crate) fn bars(title: &str, groups: &[String], series: &[Series]) -> String {
+pub fn bars(title: &str, groups: &[String], series: &[Series]) -> String {
     let most = largest(series).max(2.0);
     let length = move |figure: f64| (figure.max(0.5) * 2.0).ln() / (most * 2.0).ln() * WIDTH;
     chart(title, groups, series, &Scale { length: Box::new(length), marks: marks(most), unit: " ×" })
 }
 
 /// A chart with lying bars, in groups, of amounts from nothing on.
-pub(crate) fn amounts(title: &str, unit: &'static str, groups: &[String], series: &[Series]) -> String {
+pub fn amounts(title: &str, unit: &'static str, groups: &[String], series: &[Series]) -> String {
     let most = largest(series).max(1e-9);
     let step = even_step(most);
     let length = move |figure: f64| figure.max(0.0) / most * WIDTH;
@@ -125,7 +128,7 @@ fn chart(title: &str, groups: &[String], series: &[Series], scale: &Scale) -> St
 }
 
 /// Curves over a count of something, one for each series: its first figure is that after one, the next after two.
-pub(crate) fn curves(title: &str, counted: &str, series: &[Series]) -> String {
+pub fn curves(title: &str, counted: &str, series: &[Series]) -> String {
     let most = largest(series).max(1.0);
     let longest = series.iter().map(|series| series.figures.len()).max().unwrap_or(0).max(2);
     let top = LINE * (series.len() + 2) as f64;
