@@ -22,8 +22,7 @@
 //! Misses: what no run shows. A region that only looks atomic because the runs were few gives false alarms later.
 //!
 //! Cost: two to five readings of each trace, each some tens of nanoseconds an event; memory for the cells that the run
-//! touches, not for its length. Of a long run the beginning is made stable first, then one that is longer, and so on: so few
-//! readings of all of it are needed.
+//! touches, not for its length.
 
 mod keys;
 mod knowledge;
@@ -41,10 +40,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A run whose regions are not stable after so many readings is left as it is.
 const MOST_READINGS: u32 = 64;
-
-/// The length of the first beginning of a run that is made stable by itself, and how much longer the next one is.
-const FIRST_BEGINNING: u64 = 1 << 14;
-const LONGER: u64 = 8;
 
 /// All runs are read again so often at most.
 const MOST_ROUNDS: u32 = 64;
@@ -393,21 +388,25 @@ fn look<T: Training>(
         None => {
             let mut prepare = Prepare::default();
             let mut source = training.open(run)?;
-            read(training, run, &mut *source, u64::MAX, |batch, source| {
+            read(training, run, &mut *source, |batch, source| {
                 batch.events().iter().for_each(|event| prepare.event(event, source.tables()));
             })?;
             prepare.finish(source.tables())
         }
     };
     let mut database = Database::default();
-    // What a long run shows it mostly shows soon: its beginning is made stable first, as that is read in less time.
-    let beginnings = std::iter::successors(Some(FIRST_BEGINNING), |length| Some(length * LONGER));
-    let events = prepared.events;
-    for length in beginnings.take_while(|length| length * LONGER <= events) {
-        until_stable(training, run, length, &mut prepared, known, settings, &mut database)?;
+    let mut is_stable = false;
+    let mut readings = 0;
+    while readings < MOST_READINGS && !is_stable {
+        readings += 1;
+        let mut pass = Pass::new(settings, known, &mut prepared, &mut database);
+        let mut source = training.open(run)?;
+        read(training, run, &mut *source, |batch, source| {
+            batch.events().iter().for_each(|event| pass.event(event, source.tables()));
+        })?;
+        pass.finish();
+        is_stable = !database.is_dirty();
     }
-    let (readings, is_stable) =
-        until_stable(training, run, u64::MAX, &mut prepared, known, settings, &mut database)?;
     let (used, mut knowledge) = database.result(&prepared.keys);
     knowledge.sections = prepared.shown.sections.clone();
     knowledge.divisible_loops = prepared.shown.divisible_loops.clone();
@@ -416,48 +415,19 @@ fn look<T: Training>(
     Ok(Shown { prepared, used, knowledge, modules, readings, is_stable })
 }
 
-/// Reads the beginning of a run again and again until its regions are stable. Gives how often it was read, and whether they
-/// are.
-fn until_stable<T: Training>(
-    training: &T,
-    run: usize,
-    length: u64,
-    prepared: &mut Prepared,
-    known: &Knowledge,
-    settings: &Settings,
-    database: &mut Database,
-) -> Result<(u32, bool), T::Error> {
-    for readings in 1..=MOST_READINGS {
-        let mut pass = Pass::new(settings, known, prepared, database);
-        let mut source = training.open(run)?;
-        read(training, run, &mut *source, length, |batch, source| {
-            batch.events().iter().for_each(|event| pass.event(event, source.tables()));
-        })?;
-        pass.finish();
-        if !database.is_dirty() {
-            return Ok((readings, true));
-        }
-    }
-    Ok((MOST_READINGS, false))
-}
-
-/// Reads a trace to its end, or a little more than a number of events.
+/// Reads a trace to its end.
 fn read<T: Training>(
     training: &T,
     run: usize,
     source: &mut dyn Source,
-    length: u64,
     mut each: impl FnMut(&Batch, &dyn Source),
 ) -> Result<(), T::Error> {
     let mut batch = Batch::new();
-    let mut done = 0;
     loop {
         let more = source.fill(&mut batch).map_err(|error| training.failed(run, error))?;
         each(&batch, source);
-        let events = batch.events().len() as u64;
-        training.read(events);
-        done += events;
-        if !more || done >= length {
+        training.read(batch.events().len() as u64);
+        if !more {
             return Ok(());
         }
     }
