@@ -5,6 +5,7 @@
 //! of the user's is changed: manifests, lock file, configuration, flags, the folder for what is built.
 
 mod arguments;
+mod crates;
 mod toolchain;
 mod wrapper;
 
