@@ -10,8 +10,14 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/lib
 const CXX_HEADERS: &str = "/include/c++/";
 
 /// Rust's own libraries, as the compiler names their sources, and what `cargo keirin` puts in front of them and of other crates.
-const RUST_FOLDERS: [&str; 4] =
-    ["/rustc/", "/keirin/std/", "/keirin/rayon_core/", "/lib/rustlib/src/rust/library/"];
+const RUST_FOLDERS: [&str; 6] = [
+    "/rustc/",
+    "/keirin/std/",
+    "/keirin/rayon_core/",
+    "/keirin/lock_api/",
+    "/keirin/parking_lot/",
+    "/lib/rustlib/src/rust/library/",
+];
 
 /// Where cargo keeps the crates that a program depends on.
 const DEPENDENCIES: [&str; 2] = ["/registry/src/", "/git/checkouts/"];

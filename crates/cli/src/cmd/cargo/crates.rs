@@ -1,11 +1,12 @@
 //! Crates that bring their own concurrency: what is compiled in their place.
 //!
-//! The program's own crate is compiled as it is, with the real `std`, under another file name: it does the work. In its place comes
-//! one of ours (`crates/facade`), of the same name and with the same functions and types, that tells what happens. Cargo
-//! knows nothing of it, nor do the crates that use it.
+//! Either the program's own crate is compiled as it is, with the real `std`, under another file name, where it does the work; in its
+//! place comes one of ours (`crates/facade`), of the same name and with the same functions and types, that tells what happens. Or the
+//! crate is compiled from a changed copy of its own source ([`amend`]). Cargo knows nothing of it, nor do the crates that use it.
 //!
 //! A version that is not known, or that ours does not fit, stays as it is, and the user is told.
 
+use super::amend::{self, Amendment};
 use crate::cmd::Exit;
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
@@ -22,18 +23,51 @@ struct Replaced {
     name: &'static str,
     /// The first and the last known version, without what changes nothing for those who use it.
     known: (Version, Version),
+    by: By,
     /// What the user is told if it is another one.
     otherwise: &'static str,
 }
 
+/// What takes the place of a crate.
+enum By {
+    /// One of ours, that calls it.
+    Facade,
+    /// Its own source, changed.
+    Amended(&'static Amendment),
+}
+
 type Version = (u64, u64);
 
-const REPLACED: [Replaced; 1] = [Replaced {
-    package: "rayon-core",
-    name: "rayon_core",
-    known: ((1, 12), (1, 13)),
-    otherwise: "its workers are watched as threads, and which of its tasks can run in parallel is not known",
-}];
+const REPLACED: [Replaced; 4] = [
+    Replaced {
+        package: "rayon-core",
+        name: "rayon_core",
+        known: ((1, 12), (1, 13)),
+        by: By::Facade,
+        otherwise: "its workers are watched as threads, and which of its tasks can run in parallel is not known",
+    },
+    Replaced {
+        package: "lock_api",
+        name: "lock_api",
+        known: ((0, 4), (0, 4)),
+        by: By::Amended(&amend::LOCK_API),
+        otherwise: "its locks are not watched",
+    },
+    Replaced {
+        package: "parking_lot",
+        name: "parking_lot",
+        known: ((0, 11), (0, 12)),
+        by: By::Amended(&amend::PARKING_LOT),
+        otherwise: "its conditions are not watched",
+    },
+    Replaced {
+        package: "dashmap",
+        name: "dashmap",
+        known: ((5, 0), (6, u64::MAX)),
+        by: By::Amended(&amend::DASHMAP),
+        otherwise: "some gaps between calls of it are not found",
+    },
+];
 
 /// Crates whose own locks and order mean nothing to the program: queues of rayon's workers, and the memory of those.
 const WITH_REAL_STD: [&str; 2] = ["crossbeam_deque", "crossbeam_epoch"];
@@ -62,16 +96,16 @@ pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Opti
         replaced.warn(&version, "is not known");
         return Ok(None);
     }
-    let Some(calls) = Calls::of(words, &Path::new(&sources).join(name), name) else {
+    let ours = match replaced.by {
+        By::Facade => beside(program, words, &Path::new(&sources).join(name), name)?,
+        By::Amended(amendment) => {
+            amended(program, words, (amendment, &Path::new(&sources).join(name)), name)?
+        }
+    };
+    let Some(ours) = ours else {
         replaced.warn(&version, "is built in a way that is not known");
         return Ok(None);
     };
-    let original = run(program, &calls.original)?;
-    if !original.status.success() {
-        // The same will happen to the user's own call, which tells it as the user wants it.
-        return Ok(None);
-    }
-    let ours = run(program, &calls.ours)?;
     if !ours.status.success() {
         replaced.warn(&version, "does not fit");
         return Ok(None);
@@ -79,6 +113,57 @@ pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Opti
     // Cargo reads it: what was written, and warnings.
     std::io::stderr().write_all(&ours.stderr)?;
     Ok(Some(Exit::Clean))
+}
+
+/// Compiles a crate and ours in front of it.
+fn beside(program: &OsStr, words: &[OsString], source: &Path, name: &str) -> Result<Option<Output>> {
+    let Some(calls) = Calls::of(words, source, name) else { return Ok(None) };
+    let original = run(program, &calls.original)?;
+    // If it does not compile, the same will happen to the user's own call, which tells it as the user wants it.
+    Ok(Some(if original.status.success() { run(program, &calls.ours)? } else { original }))
+}
+
+/// Compiles a crate from its changed source.
+fn amended(
+    program: &OsStr,
+    words: &[OsString],
+    (amendment, ours): (&Amendment, &Path),
+    name: &str,
+) -> Result<Option<Output>> {
+    let Some(file) = words.iter().find(|word| is_source(word)).map(Path::new) else { return Ok(None) };
+    let (Some(out), Some(source)) = (value(words, "--out-dir"), file.parent()) else { return Ok(None) };
+    let folder = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(out)?;
+    // What it is compiled from is not needed afterwards.
+    let changed = amendment.write(source, ours, folder.path());
+    if !changed.is_ok_and(|known| known) {
+        return Ok(None);
+    }
+    let called = if amendment.hidden { own_folder(name) } else { source.to_owned() };
+    run(program, &from_source(words, folder.path(), &called)).map(Some)
+}
+
+fn is_source(word: &OsString) -> bool {
+    word.to_str().is_some_and(|word| word.ends_with(".rs") && !word.starts_with('-'))
+}
+
+/// What folder the source of ours is called in what is told of it.
+fn own_folder(name: &str) -> PathBuf {
+    Path::new("/keirin").join(name)
+}
+
+/// The words for a crate whose source is in another folder, which is called so in what is told of it.
+fn from_source(words: &[OsString], source: &Path, called: &Path) -> Vec<OsString> {
+    let of_word = |word: &OsString| match is_source(word) {
+        true => source.join("lib.rs").into_os_string(),
+        false => word.clone(),
+    };
+    let mut changed: Vec<OsString> = words.iter().map(of_word).collect();
+    let mut remapped = OsString::from("--remap-path-prefix=");
+    remapped.push(source);
+    remapped.push("=");
+    remapped.push(called);
+    changed.push(remapped);
+    changed
 }
 
 fn run(program: &OsStr, words: &[OsString]) -> Result<Output> {
@@ -109,7 +194,6 @@ impl Calls {
     /// None if it is not called as cargo calls it.
     fn of(words: &[OsString], source: &Path, name: &str) -> Option<Self> {
         let text = |word: &OsString| word.to_str().map(str::to_owned);
-        let is_source = |word: &str| word.ends_with(".rs") && !word.starts_with('-');
         let out = PathBuf::from(value(words, "--out-dir")?);
         let extra = words.iter().filter_map(text).find_map(|word| {
             Some(word.strip_prefix("-C").unwrap_or(&word).strip_prefix("extra-filename=")?.to_owned())
@@ -128,27 +212,17 @@ impl Calls {
             original.push(if renamed { format!("{text}-original").into() } else { word });
         }
         original.extend(["--cap-lints", "allow"].map(OsString::from));
-        let mut ours = Vec::new();
-        let mut sources = 0;
-        for word in words {
-            let text = word.to_str().unwrap_or_default();
-            if is_source(text) {
-                sources += 1;
-                ours.push(source.join("lib.rs").into_os_string());
-            } else if text.starts_with("--edition=") {
-                ours.push("--edition=2024".into());
-            } else {
-                ours.push(word.clone());
-            }
-        }
         let kind = if links { "rlib" } else { "rmeta" };
         let mut path = OsString::from("keirin_original=");
         path.push(out.join(format!("lib{name}{extra}-original.{kind}")));
+        let mut ours = from_source(words, source, &own_folder(name));
+        for word in
+            ours.iter_mut().filter(|word| word.to_str().is_some_and(|word| word.starts_with("--edition=")))
+        {
+            *word = "--edition=2024".into();
+        }
         ours.extend(["--extern".into(), path]);
-        let mut remapped = OsString::from("--remap-path-prefix=");
-        remapped.push(source);
-        remapped.push(format!("=/keirin/{name}"));
-        ours.push(remapped);
+        let sources = words.iter().filter(|word| is_source(word)).count();
         (sources == 1).then_some(Calls { original, ours })
     }
 }
@@ -203,8 +277,8 @@ mod tests {
             line(&calls.ours),
             "--crate-name rayon_core --edition=2024 /k/rayon_core/lib.rs --error-format=json --json=artifacts \
              --crate-type lib --emit=dep-info,metadata,link -C metadata=12 -C extra-filename=-34 --out-dir /o \
-             --extern a=/o/a.rmeta --extern std=/k/libstd.rlib \
-             --extern keirin_original=/o/librayon_core-34-original.rlib --remap-path-prefix=/k/rayon_core=/keirin/rayon_core"
+             --extern a=/o/a.rmeta --extern std=/k/libstd.rlib --remap-path-prefix=/k/rayon_core=/keirin/rayon_core \
+             --extern keirin_original=/o/librayon_core-34-original.rlib"
         );
         assert!(
             Calls::of(&words("--crate-name rayon_core src/lib.rs"), Path::new("/k"), "rayon_core").is_none()
