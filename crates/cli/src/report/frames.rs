@@ -10,12 +10,14 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/lib
 const CXX_HEADERS: &str = "/include/c++/";
 
 /// Rust's own libraries, as the compiler names their sources, and what `cargo keirin` puts in front of them and of other crates.
-const RUST_FOLDERS: [&str; 6] = [
+const RUST_FOLDERS: [&str; 8] = [
     "/rustc/",
     "/keirin/std/",
     "/keirin/rayon_core/",
     "/keirin/lock_api/",
     "/keirin/parking_lot/",
+    "/keirin/crossbeam_channel/",
+    "/keirin/crossbeam_utils/",
     "/lib/rustlib/src/rust/library/",
 ];
 

@@ -15,6 +15,8 @@ use std::sync::LazyLock;
 pub(super) struct Amendment {
     /// Nobody wants to see its functions: they are what is done to a lock.
     pub(super) hidden: bool,
+    /// Its own locks and order are those of the real `std`: they mean nothing to the program.
+    pub(super) real_std: bool,
     /// Its files, and the rules for each. Lines keep their numbers.
     pub(super) files: &'static [(&'static str, &'static [Rule])],
 }
@@ -85,6 +87,7 @@ const TOLD: [&str; 39] = [
 /// `lock_api` 0.4.
 pub(super) const LOCK_API: Amendment = Amendment {
     hidden: true,
+    real_std: false,
     files: &[
         ("lib.rs", &[Rule::End("mod told;")]),
         ("mutex.rs", &[Rule::Inline, Rule::Methods("raw"), Rule::Uses, Rule::End("use crate::told::*;")]),
@@ -100,6 +103,7 @@ pub(super) const LOCK_API: Amendment = Amendment {
 /// `parking_lot` 0.11 and 0.12.
 pub(super) const PARKING_LOT: Amendment = Amendment {
     hidden: true,
+    real_std: false,
     files: &[
         ("lib.rs", &[Rule::End("mod told;")]),
         (
@@ -141,7 +145,161 @@ pub(super) const PARKING_LOT: Amendment = Amendment {
 };
 
 /// `dashmap` 5 and 6, whose locks are those of `lock_api`.
-pub(super) const DASHMAP: Amendment = Amendment { hidden: false, files: &[("lib.rs", &[Rule::InlineAll])] };
+pub(super) const DASHMAP: Amendment =
+    Amendment { hidden: false, real_std: false, files: &[("lib.rs", &[Rule::InlineAll])] };
+
+/// `crossbeam-channel` 0.5.
+pub(super) const CROSSBEAM_CHANNEL: Amendment = Amendment {
+    hidden: true,
+    real_std: true,
+    files: &[
+        ("lib.rs", &[Rule::End("mod told;")]),
+        (
+            "counter.rs",
+            &[Rule::Text(
+                "if self.counter().senders.fetch_sub(",
+                "crate::told::before(&self.counter().chan); if self.counter().senders.fetch_sub(",
+                (1, 1),
+            )],
+        ),
+        (
+            // A place is used again when its message was received.
+            "flavors/array.rs",
+            &[
+                Rule::Text(
+                    "slot.msg.get().write(",
+                    "crate::told::after(slot); crate::told::before(slot); slot.msg.get().write(",
+                    (1, 1),
+                ),
+                Rule::Text(
+                    "let msg = slot.msg.get().read().assume_init();",
+                    "let msg = slot.msg.get().read().assume_init(); crate::told::after(slot); crate::told::before(slot);",
+                    (1, 1),
+                ),
+                Rule::Text("return Err(());", "crate::told::after(self); return Err(());", (1, 1)),
+            ],
+        ),
+        (
+            "flavors/list.rs",
+            &[
+                Rule::Text(
+                    "slot.msg.get().write(",
+                    "crate::told::before(slot); slot.msg.get().write(",
+                    (1, 1),
+                ),
+                Rule::Text(
+                    "let msg = slot.msg.get().read().assume_init();",
+                    "let msg = slot.msg.get().read().assume_init(); crate::told::after(slot);",
+                    (1, 1),
+                ),
+                Rule::Text("return Err(());", "crate::told::after(self); return Err(());", (1, 1)),
+            ],
+        ),
+        (
+            // Both sides wait for each other.
+            "flavors/zero.rs",
+            &[
+                Rule::Text(
+                    "packet.msg.get().write(Some(msg));",
+                    "crate::told::after(self); crate::told::before(self); packet.msg.get().write(Some(msg));",
+                    (1, 1),
+                ),
+                Rule::Text(
+                    "        if packet.on_stack {",
+                    "        crate::told::after(self); crate::told::before(self); if packet.on_stack {",
+                    (1, 1),
+                ),
+                Rule::Text("packet.wait_ready();", "packet.wait_ready(); crate::told::after(self);", (3, 3)),
+                Rule::Text(
+                    "let mut packet = Packet",
+                    "crate::told::before(self); let mut packet = Packet",
+                    (2, 2),
+                ),
+                Rule::Text(
+                    "let packet = Box::into_raw(",
+                    "crate::told::before(self.0); let packet = Box::into_raw(",
+                    (2, 2),
+                ),
+                Rule::Text("return Err(());", "crate::told::after(self); return Err(());", (1, 1)),
+                Rule::Text(
+                    "Err(TryRecvError::Disconnected)",
+                    "{ crate::told::after(self); Err(TryRecvError::Disconnected) }",
+                    (1, 1),
+                ),
+                Rule::Text(
+                    "Err(RecvTimeoutError::Disconnected)",
+                    "{ crate::told::after(self); Err(RecvTimeoutError::Disconnected) }",
+                    (2, 2),
+                ),
+            ],
+        ),
+    ],
+};
+
+/// What `WaitGroup` and `Parker` are made of is not the program's.
+const UNSEEN: Rule = Rule::Text(
+    "use crate::primitive::sync::{Arc, Condvar, Mutex};",
+    "use std::__keirin::sync::{Arc, Condvar, Mutex};",
+    (1, 1),
+);
+
+/// `crossbeam-utils` 0.8.
+pub(super) const CROSSBEAM_UTILS: Amendment = Amendment {
+    hidden: true,
+    real_std: false,
+    files: &[
+        ("lib.rs", &[Rule::End("#[cfg(feature = \"std\")]\n#[allow(dead_code)]\nmod told;")]),
+        (
+            "sync/wait_group.rs",
+            &[
+                UNSEEN,
+                Rule::Text("    pub fn wait(self) {", "    fn original_wait(self) {", (1, 1)),
+                Rule::Text(
+                    "    fn drop(&mut self) {",
+                    "    fn drop(&mut self) { crate::told::before(&*self.inner);",
+                    (1, 1),
+                ),
+                Rule::End(
+                    "impl WaitGroup {\n    #[allow(missing_docs)]\n    pub fn wait(self) {\n        \
+                     let inner = Arc::clone(&self.inner);\n        crate::told::before(&*inner);\n        \
+                     self.original_wait();\n        crate::told::after(&*inner);\n    }\n}",
+                ),
+            ],
+        ),
+        (
+            "sync/parker.rs",
+            &[
+                UNSEEN,
+                Rule::Text("    fn park(&self, deadline", "    fn original_park(&self, deadline", (1, 1)),
+                Rule::Text(
+                    "    pub(crate) fn unpark(&self) {",
+                    "    pub(crate) fn unpark(&self) { crate::told::before(self);",
+                    (1, 1),
+                ),
+                Rule::End(
+                    "impl Inner {\n    fn park(&self, deadline: Option<Instant>) {\n        \
+                     self.original_park(deadline);\n        crate::told::after(self);\n    }\n}",
+                ),
+            ],
+        ),
+        (
+            "sync/sharded_lock.rs",
+            &[
+                Rule::InlineAll,
+                Rule::Text(
+                    "{ &*self.lock.value.get() }",
+                    "{ crate::told::read(&*self.lock.value.get()) }",
+                    (2, 2),
+                ),
+                Rule::Text(
+                    "{ &mut *self.lock.value.get() }",
+                    "{ crate::told::written(&mut *self.lock.value.get()) }",
+                    (1, 1),
+                ),
+            ],
+        ),
+    ],
+};
 
 /// What a guard gives out: the object itself, or the part of it that it was made for.
 static USE: LazyLock<Regex> = LazyLock::new(|| {

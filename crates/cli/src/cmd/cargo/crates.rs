@@ -38,7 +38,7 @@ enum By {
 
 type Version = (u64, u64);
 
-const REPLACED: [Replaced; 4] = [
+const REPLACED: [Replaced; 6] = [
     Replaced {
         package: "rayon-core",
         name: "rayon_core",
@@ -59,6 +59,20 @@ const REPLACED: [Replaced; 4] = [
         known: ((0, 11), (0, 12)),
         by: By::Amended(&amend::PARKING_LOT),
         otherwise: "its conditions are not watched",
+    },
+    Replaced {
+        package: "crossbeam-channel",
+        name: "crossbeam_channel",
+        known: ((0, 5), (0, 5)),
+        by: By::Amended(&amend::CROSSBEAM_CHANNEL),
+        otherwise: "what its channels order is not known",
+    },
+    Replaced {
+        package: "crossbeam-utils",
+        name: "crossbeam_utils",
+        known: ((0, 8), (0, 8)),
+        by: By::Amended(&amend::CROSSBEAM_UTILS),
+        otherwise: "what WaitGroup and Parker order is not known",
     },
     Replaced {
         package: "dashmap",
@@ -139,7 +153,8 @@ fn amended(
         return Ok(None);
     }
     let called = if amendment.hidden { own_folder(name) } else { source.to_owned() };
-    run(program, &from_source(words, folder.path(), &called)).map(Some)
+    let words = if amendment.real_std { without_our_std(words) } else { words.to_vec() };
+    run(program, &from_source(&words, folder.path(), &called)).map(Some)
 }
 
 fn is_source(word: &OsString) -> bool {
