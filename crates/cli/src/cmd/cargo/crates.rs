@@ -146,19 +146,40 @@ fn amended(
 ) -> Result<Option<Output>> {
     let Some(file) = words.iter().find(|word| is_source(word)).map(Path::new) else { return Ok(None) };
     let (Some(out), Some(source)) = (value(words, "--out-dir"), file.parent()) else { return Ok(None) };
-    let folder = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(out)?;
-    // What it is compiled from is not needed afterwards.
-    let changed = amendment.write(source, ours, folder.path());
+    let extra = extra_name(words).unwrap_or_default();
+    let folder = Path::new(&out).join(format!("{name}{extra}-told"));
+    let changed = amendment.write(source, ours, &folder);
     if !changed.is_ok_and(|known| known) {
         return Ok(None);
     }
     let called = if amendment.hidden { own_folder(name) } else { source.to_owned() };
     let words = if amendment.real_std { without_our_std(words) } else { words.to_vec() };
-    run(program, &from_source(&words, folder.path(), &called)).map(Some)
+    let output = run(program, &from_source(&words, &folder, &called))?;
+    let list = Path::new(&out).join(format!("{name}{extra}.d"));
+    if let Ok(text) = std::fs::read_to_string(&list) {
+        std::fs::write(&list, with_source(&text, &folder, source))?;
+    }
+    Ok(Some(output))
+}
+
+/// What cargo adds to the names of the files of a crate, so that there is one for each way to build it.
+fn extra_name(words: &[OsString]) -> Option<String> {
+    words.iter().filter_map(|word| word.to_str()).find_map(|word| {
+        Some(word.strip_prefix("-C").unwrap_or(word).strip_prefix("extra-filename=")?.to_owned())
+    })
 }
 
 fn is_source(word: &OsString) -> bool {
     word.to_str().is_some_and(|word| word.ends_with(".rs") && !word.starts_with('-'))
+}
+
+/// The list of files that a crate was made of, by which cargo finds out whether it is up to date: those that were changed, and not the
+/// copies.
+fn with_source(list: &str, copy: &Path, source: &Path) -> String {
+    let (copy, source) = (copy.to_string_lossy(), source.to_string_lossy());
+    let own = format!("{copy}/told.rs");
+    let lines = list.lines().filter(|line| !line.starts_with(&own));
+    lines.map(|line| line.replace(&format!(" {own}"), "").replace(&*copy, &source) + "\n").collect()
 }
 
 /// What folder the source of ours is called in what is told of it.
@@ -210,9 +231,7 @@ impl Calls {
     fn of(words: &[OsString], source: &Path, name: &str) -> Option<Self> {
         let text = |word: &OsString| word.to_str().map(str::to_owned);
         let out = PathBuf::from(value(words, "--out-dir")?);
-        let extra = words.iter().filter_map(text).find_map(|word| {
-            Some(word.strip_prefix("-C").unwrap_or(&word).strip_prefix("extra-filename=")?.to_owned())
-        })?;
+        let extra = extra_name(words)?;
         let links =
             words.iter().filter_map(text).any(|word| word.starts_with("--emit") && word.contains("link"));
         let mut original = Vec::new();
@@ -297,6 +316,15 @@ mod tests {
         );
         assert!(
             Calls::of(&words("--crate-name rayon_core src/lib.rs"), Path::new("/k"), "rayon_core").is_none()
+        );
+    }
+
+    #[test]
+    fn cargo_looks_at_the_source_that_was_changed() {
+        let list = "/o/a.d: /o/a-told/lib.rs /o/a-told/told.rs /o/a-told/b.rs\n\n/o/a-told/lib.rs:\n/o/a-told/told.rs:\n";
+        assert_eq!(
+            with_source(list, Path::new("/o/a-told"), Path::new("/r/a/src")),
+            "/o/a.d: /r/a/src/lib.rs /r/a/src/b.rs\n\n/r/a/src/lib.rs:\n"
         );
     }
 
