@@ -102,10 +102,11 @@ pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Opti
         return Ok(None);
     };
     let sources = std::env::var_os(SOURCES).filter(|folder| !folder.is_empty());
-    // The crate's own tests are about the crate itself.
-    let (Some(sources), false) = (sources, words.iter().any(|word| word == "--test")) else {
+    let Some(sources) = sources else { return Ok(None) };
+    if matches!(replaced.by, By::Facade) && words.iter().any(|word| word == "--test") {
+        // The crate's own tests are about the crate itself.
         return Ok(None);
-    };
+    }
     if !replaced.knows(&version) {
         replaced.warn(&version, "is not known");
         return Ok(None);
