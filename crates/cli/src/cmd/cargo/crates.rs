@@ -153,7 +153,9 @@ fn amended(
     if !changed.is_ok_and(|known| known) {
         return Ok(None);
     }
-    let called = if amendment.hidden { own_folder(name) } else { source.to_owned() };
+    // Who works on the crate itself wants to see it.
+    let hidden = amendment.hidden && std::env::var_os("CARGO_PRIMARY_PACKAGE").is_none();
+    let called = if hidden { own_folder(name) } else { source.to_owned() };
     let words = if amendment.real_std { without_our_std(words) } else { words.to_vec() };
     let output = run(program, &from_source(&words, &folder, &called))?;
     let list = Path::new(&out).join(format!("{name}{extra}.d"));
