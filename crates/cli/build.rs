@@ -46,6 +46,7 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let root = cli.join("../..");
     println!("cargo::rerun-if-changed={}", cli.join("build.rs").display());
+    println!("cargo::rerun-if-changed={}", cli.join("src/cmd/cargo/amend.rs").display());
     println!("cargo::rerun-if-changed={}", cli.join("runtime").display());
     for path in [
         "include",
@@ -59,7 +60,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     let files = if can_watch() { runtime(&cli, &root, &out) } else { Vec::new() };
-    fs::write(out.join("runtime_table.rs"), table(&files)).expect("the table of files can be written");
+    fs::write(out.join("runtime_table.rs"), table(&files, &cli)).expect("the table of files can be written");
 }
 
 /// True for the machines that the runtime is written for.
@@ -292,9 +293,13 @@ fn compile(source: &Path, object: &Path) {
         .args([object, source]));
 }
 
-/// The table of files in Rust. The name of the folder they go to is a digest of them.
-fn table(files: &[(String, PathBuf)]) -> String {
+/// The table of files in Rust. The name of the folder they go to is a digest of them, and of how other crates are changed.
+fn table(files: &[(String, PathBuf)], cli: &Path) -> String {
     let mut hasher = DefaultHasher::new();
+    let rules = cli.join("src/cmd/cargo/amend.rs");
+    fs::read(&rules)
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", rules.display()))
+        .hash(&mut hasher);
     let mut rows = String::new();
     for (name, path) in files {
         let bytes = fs::read(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));

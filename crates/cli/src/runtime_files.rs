@@ -57,9 +57,9 @@ impl RuntimeFiles {
         self.folder.join("prelude/tbb.h")
     }
 
-    /// The folder with the sources of the `std` for Rust programs.
-    pub(crate) fn facade(&self) -> PathBuf {
-        self.folder.join("facade/std")
+    /// The folder with the sources of what takes the place of `std` and of other crates in Rust programs.
+    pub(crate) fn facades(&self) -> PathBuf {
+        self.folder.join("facade")
     }
 
     /// Another one for each content of the files.

@@ -22,3 +22,9 @@ mod tell;
 
 pub mod sync;
 pub mod thread;
+
+/// The real one, for crates of which something else is told than their locks.
+#[doc(hidden)]
+pub mod __keirin {
+    pub use real::sync;
+}

@@ -20,6 +20,7 @@ pub mod arena;
 mod blocks;
 mod driver;
 mod files;
+mod groups;
 pub mod intercept;
 mod layout;
 mod learned;

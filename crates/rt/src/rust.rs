@@ -135,17 +135,19 @@ fn without_modules(name: &str) -> String {
 /// Defines hooks whose bodies know the address they return to and the frame of the function that calls them. Of the four
 /// arguments a hook uses the first ones; the others may be anything.
 macro_rules! rust_hooks {
-    ($($(#[$attribute:meta])* fn $name:ident($object:ident, $detail:ident, $name_of:ident, $length:ident; $pc:ident, $frame:ident) $body:block)*) => {$(
+    ($($(#[$attribute:meta])* fn $name:ident($object:ident, $detail:ident, $name_of:ident, $length:ident; $pc:ident, $frame:ident) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$attribute])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(object: usize, detail: usize, name: *const u8, length: usize) {
+        pub extern "C" fn $name(object: usize, detail: usize, name: *const u8, length: usize) $(-> $result)? {
             #[allow(unused_variables)]
-            extern "C" fn body($object: usize, $detail: usize, $name_of: *const u8, $length: usize, $pc: usize, $frame: usize) $body
+            extern "C" fn body($object: usize, $detail: usize, $name_of: *const u8, $length: usize, $pc: usize, $frame: usize) $(-> $result)? $body
             naked_asm!("mov r8, qword ptr [rsp]", "mov r9, rbp", "jmp {body}", body = sym body)
         }
     )*};
 }
+
+pub mod tasks;
 
 rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.

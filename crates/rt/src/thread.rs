@@ -85,17 +85,30 @@ pub(crate) struct Thread {
     frames: *mut Frame,
     depth: usize,
     /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
-    /// what its places are told with.
+    /// what its places are told with. With those goes what was looked at.
     base: usize,
-    bases: Vec<usize>,
+    bases: Vec<(usize, usize)>,
     /// The end of its stack; 0 if it is not known.
     pub(crate) stack_end: usize,
+    /// How the place is told where it spawns tasks now.
+    pub(crate) spawns_at: SpawnsAt,
     /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
     looked_at: usize,
     activations: Vec<u32>,
     last_activation: u32,
     places: Box<[RecentPlace]>,
     sites: Box<[(usize, SiteId)]>,
+}
+
+/// How the place is told where a task is spawned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SpawnsAt {
+    /// By the instruction alone.
+    Instruction,
+    /// With the open calls.
+    Calls,
+    /// It is that of the task that spawns: that divides what it was spawned for.
+    Parent,
 }
 
 impl Thread {
@@ -125,6 +138,7 @@ impl Thread {
             base: 0,
             bases: Vec::new(),
             stack_end: 0,
+            spawns_at: SpawnsAt::Instruction,
             looked_at: 0,
             activations: Vec::new(),
             last_activation: 0,
@@ -270,16 +284,16 @@ impl Thread {
     /// addresses and the frames, the innermost first. Until [`Thread::look_away`] they are the open calls.
     pub(crate) fn look_at_stack(&mut self, calls: &[(usize, usize)]) {
         self.depth = self.looked_at;
-        let outermost_first = calls.iter().rev().enumerate();
-        let same = outermost_first.take_while(|(index, (call, frame))| {
+        let outermost_first = calls.iter().rev().zip(self.base..);
+        let same = outermost_first.take_while(|((call, frame), index)| {
             *index < self.depth && {
                 let known = self.frame(*index);
                 (known.call, known.stack_pointer) == (*call, *frame)
             }
         });
         let same = same.count();
-        self.depth = same;
-        self.activations.truncate(same);
+        self.depth = self.base + same;
+        self.activations.truncate(self.depth);
         for (call, frame) in calls[..calls.len() - same].iter().rev() {
             self.enter_function(*call, *frame, false);
             self.last_activation = self.last_activation.wrapping_add(1).max(1);
@@ -295,7 +309,7 @@ impl Thread {
 
     /// The innermost open calls, by numbers that each call of a function has for itself.
     pub(crate) fn innermost_calls(&self) -> Calls {
-        let open = if self.depth == self.activations.len() { &self.activations[..] } else { &[] };
+        let open = if self.depth == self.activations.len() { &self.activations[self.base..] } else { &[] };
         let mut calls = Calls::default();
         calls.iter_mut().zip(open.iter().rev()).for_each(|(to, from)| *to = *from);
         calls
@@ -303,13 +317,14 @@ impl Thread {
 
     /// A task begins, or goes on: the calls that are open now are not its own.
     pub(crate) fn enter_task(&mut self) {
-        self.bases.push(std::mem::replace(&mut self.base, self.depth));
+        self.bases.push((self.base, self.looked_at));
+        self.base = self.depth.max(self.looked_at);
         self.tell_calls();
     }
 
     /// The task is left that was entered last.
     pub(crate) fn leave_task(&mut self) {
-        self.base = self.bases.pop().unwrap_or(0);
+        (self.base, self.looked_at) = self.bases.pop().unwrap_or_default();
         self.tell_calls();
     }
 

@@ -47,6 +47,8 @@ const TBB: usize = 88;
 pub(crate) const CALLS: usize = 96;
 /// Offset of the pointer to the accesses of a task that are not told yet.
 pub(crate) const PENDING: usize = 104;
+/// Offset of 1 if the threads that this thread creates run tasks and nothing else.
+const CREATES_WORKERS: usize = 112;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -109,6 +111,16 @@ pub(crate) fn tbb() -> *mut () {
 /// Sets it.
 pub(crate) fn set_tbb(local: *mut ()) {
     set::<TBB>(local as usize);
+}
+
+/// True if the threads that the calling thread creates run tasks and nothing else.
+pub(crate) fn creates_workers() -> bool {
+    get::<CREATES_WORKERS>() != 0
+}
+
+/// Sets it.
+pub(crate) fn set_creates_workers(creates: bool) {
+    set::<CREATES_WORKERS>(usize::from(creates));
 }
 
 /// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.

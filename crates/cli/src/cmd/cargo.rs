@@ -4,7 +4,9 @@
 //! builds in a folder of its own, and the programs that it runs find the settings of their runtime in their environment. Nothing
 //! of the user's is changed: manifests, lock file, configuration, flags, the folder for what is built.
 
+mod amend;
 mod arguments;
+mod crates;
 mod toolchain;
 mod wrapper;
 

@@ -2,7 +2,8 @@
 //!
 //! The surest come first: observed, then shown by another schedule, then suspected, and last what no schedule shows. Of equally sure ones data races come
 //! before atomicity violations, since a race is the smaller claim and often the cause, and both before gaps between holds
-//! of a lock and what the locks make suspect; of one rule the first seen comes first.
+//! of a lock and what the locks make suspect; gaps that look as if they were meant come after the others, else of one rule the first
+//! seen comes first.
 //!
 //! Two analyses may see one mistake, one of them observing it and the other suspecting it from the locks. The reader
 //! wants to hear of it once, from the one that can show it. So a suspicion is folded into a surer finding if
@@ -31,7 +32,7 @@ const ORDER: [Rule; 5] = [
 pub(crate) fn arrange(findings: &mut [Finding]) {
     let rank = |finding: &Finding| ORDER.iter().position(|rule| rule.name() == finding.rule);
     let apparent = |finding: &Finding| finding.doubt == Some(Doubt::LocksForbid);
-    findings.sort_by_key(|finding| (finding.verdict, apparent(finding), rank(finding)));
+    findings.sort_by_key(|finding| (finding.verdict, apparent(finding), rank(finding), finding.often_meant));
     for index in 0..findings.len() {
         let suspicion = &findings[index];
         if suspicion.verdict != Verdict::Suspected || suspicion.status != Status::Reported {

@@ -9,8 +9,23 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/lib
 /// The C++ library's headers, wherever it is installed.
 const CXX_HEADERS: &str = "/include/c++/";
 
-/// Rust's own libraries, as the compiler names their sources, and the `std` that `cargo keirin` puts in front of them.
-const RUST_FOLDERS: [&str; 3] = ["/rustc/", "/keirin/std/", "/lib/rustlib/src/rust/library/"];
+/// Rust's own libraries, as the compiler names their sources, and what `cargo keirin` puts in front of them and of other crates.
+const RUST_FOLDERS: [&str; 8] = [
+    "/rustc/",
+    "/keirin/std/",
+    "/keirin/rayon_core/",
+    "/keirin/lock_api/",
+    "/keirin/parking_lot/",
+    "/keirin/crossbeam_channel/",
+    "/keirin/crossbeam_utils/",
+    "/lib/rustlib/src/rust/library/",
+];
+
+/// Where cargo keeps the crates that a program depends on.
+const DEPENDENCIES: [&str; 2] = ["/registry/src/", "/git/checkouts/"];
+
+/// Among them those through which a program runs its own code.
+const RUNNERS: [&str; 2] = ["/rayon-1.", "/rayon-core-1."];
 
 /// Libraries of the system, as their file names begin.
 const SYSTEM_LIBRARIES: [&str; 8] =
@@ -25,13 +40,15 @@ const LONGEST_ARGUMENTS: usize = 12;
 /// A longer name is told by its last parts.
 const LONGEST_NAME: usize = 60;
 
-/// True for a frame in a header or library of the system, or in keirin's own header: nobody can mend it there.
+/// True for a frame in a header or library of the system, in a crate that the program depends on, or in keirin's own header: nobody
+/// can mend it there.
 pub(crate) fn is_system(frame: &Frame) -> bool {
     let place = frame.place.as_ref();
     if let Some(file) = place.and_then(|place| place.file.as_deref()) {
         return SYSTEM_FOLDERS.iter().any(|folder| file.starts_with(folder))
             || file.contains(CXX_HEADERS)
             || is_of_rust(frame)
+            || DEPENDENCIES.iter().any(|folder| file.contains(folder))
             || file == "keirin.h"
             || file.ends_with("/keirin.h")
             || file.contains("sysdeps/")
@@ -61,10 +78,11 @@ pub(crate) fn telling(stack: &[Frame]) -> Option<usize> {
     first(&own).or_else(|| first(&in_file)).or((!stack.is_empty()).then_some(0))
 }
 
-/// True for a frame in one of Rust's own libraries, or in the `std` that `cargo keirin` puts in front of them.
+/// True for a frame in one of Rust's own libraries, in what `cargo keirin` puts in front of them, or in a crate that runs what the
+/// program hands over.
 fn is_of_rust(frame: &Frame) -> bool {
     let file = frame.place.as_ref().and_then(|place| place.file.as_deref());
-    file.is_some_and(|file| RUST_FOLDERS.iter().any(|folder| file.contains(folder)))
+    file.is_some_and(|file| RUST_FOLDERS.iter().chain(&RUNNERS).any(|folder| file.contains(folder)))
         || frame.function.as_deref().is_some_and(|function| function == "__rust_try")
 }
 
@@ -292,6 +310,12 @@ mod tests {
             let frame = frame(function, file);
             assert!(is_system(&frame) && is_plumbing(&frame), "{function}");
         }
+        let cargo = |path: &str| format!("/home/user/.cargo/registry/src/index-1/{path}");
+        let helper =
+            frame("rayon::iter::plumbing::bridge::helper", &cargo("rayon-1.12.0/src/iter/plumbing/mod.rs"));
+        assert!(is_system(&helper) && is_plumbing(&helper));
+        let map = frame("dashmap::DashMap<K, V>::get", &cargo("dashmap-6.1.0/src/lib.rs"));
+        assert!(is_system(&map) && !is_plumbing(&map));
         assert!(!is_system(&frame("registry::Registry::add", "src/lib.rs")));
     }
 

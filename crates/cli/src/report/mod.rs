@@ -10,6 +10,7 @@ pub(crate) mod dot;
 mod evidence;
 pub(crate) mod fingerprint;
 mod frames;
+mod gaps;
 pub(crate) mod json;
 mod lineage;
 pub(crate) mod model;

@@ -285,6 +285,9 @@ pub(crate) struct Finding {
     /// The source text around the operations. Not in the JSON: it is in the user's files.
     #[serde(skip)]
     pub(crate) snippets: Vec<Snippet>,
+    /// It looks like something that is often meant, as a note says: others come first.
+    #[serde(skip)]
+    pub(crate) often_meant: bool,
 }
 
 /// A suspicion that a surer finding confirms.

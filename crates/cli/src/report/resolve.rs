@@ -7,6 +7,7 @@ use super::actors::{Threads, actor_of};
 use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
 use super::frames;
+use super::gaps;
 use super::model::{Block, Doubt, Finding, Frame, Level, Place, Status, Step, Transaction, Verdict};
 use super::operation::describe;
 use super::origins;
@@ -54,6 +55,7 @@ pub(crate) fn resolve(raw: &[RawFinding], names: Names<'_>) -> Vec<Finding> {
     let mut findings = merge(raw.iter().map(|raw| names.finding(raw)), u64::saturating_add);
     for finding in &mut findings {
         finding.snippets = snippets(finding, names.sources);
+        gaps::look(finding, names.sources);
     }
     findings
 }
@@ -188,6 +190,7 @@ impl Names<'_> {
             confirms: Vec::new(),
             graph: told.graph,
             snippets: Vec::new(),
+            often_meant: false,
         }
     }
 

@@ -79,10 +79,15 @@ impl Program {
     }
 }
 
-/// Runs each program some times, as a debug or a release build.
+/// The variable that says on how many threads the tasks of rayon run.
+const RAYON_THREADS: &str = "RAYON_NUM_THREADS";
+
+/// Runs each program some times, as a debug or a release build: those with tasks on some numbers of threads in turn.
 fn check(profile: &[&str]) {
     let wanted = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
     let runs: usize = std::env::var("KEIRIN_PROGRAM_RUNS").map_or(2, |runs| runs.parse().unwrap());
+    let threads = std::env::var("KEIRIN_PROGRAM_THREADS").unwrap_or("1,4,2".to_owned());
+    let threads: Vec<&str> = threads.split(',').collect();
     let project =
         Project::new(&folder_of_tests().join("programs/rust"), &format!("programs{}", profile.concat()));
     let built = project.cargo_keirin(&[], &[&["build", "--bins"], profile].concat());
@@ -93,8 +98,9 @@ fn check(profile: &[&str]) {
         if !program.name.contains(&wanted) {
             continue;
         }
-        for _ in 0..runs {
-            let (run, report) = project.report(&[&["run", "--bin", &program.name], profile].concat());
+        for threads in threads.iter().cycle().take(runs) {
+            let words = [&["run", "--bin", &program.name], profile].concat();
+            let (run, report) = project.report(&words, &[(RAYON_THREADS, threads)]);
             let code = if program.expected.is_empty() { 0 } else { 66 };
             if run.code != code {
                 differences.push(format!("{}: exit code {}", program.name, run.code));

@@ -53,6 +53,11 @@ impl Project {
 
     /// `cargo keirin OPTIONS WORDS`, as a user types it.
     pub(super) fn cargo_keirin(&self, options: &[&str], words: &[&str]) -> Run {
+        self.cargo_keirin_with(options, words, &[])
+    }
+
+    /// The same with variables.
+    fn cargo_keirin_with(&self, options: &[&str], words: &[&str], variables: &[(&str, &str)]) -> Run {
         let folder = Path::new(env!("CARGO_BIN_EXE_cargo-keirin")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("cargo");
@@ -69,16 +74,17 @@ impl Project {
         command.arg("keirin").args(options).args(words).current_dir(&self.0);
         command.env("PATH", format!("{}:{path}", folder.display()));
         command.env("KEIRIN_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+        command.envs(variables.iter().copied());
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Run { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
     /// The same, with the report in JSON.
-    pub(super) fn report(&self, words: &[&str]) -> (Run, Value) {
+    pub(super) fn report(&self, words: &[&str], variables: &[(&str, &str)]) -> (Run, Value) {
         let path = self.0.join("report.json");
         let _ = std::fs::remove_file(&path);
-        let run = self.cargo_keirin(&["--format", "json", "--output", "report.json"], words);
+        let run = self.cargo_keirin_with(&["--format", "json", "--output", "report.json"], words, variables);
         let text = std::fs::read(&path).unwrap_or_else(|error| panic!("no report: {error}; {run:?}"));
         (run, serde_json::from_slice(&text).unwrap())
     }

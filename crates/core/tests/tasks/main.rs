@@ -2,6 +2,7 @@
 
 mod apparent;
 mod feasible;
+mod gaps;
 mod laws;
 mod memory;
 mod naive;

@@ -30,13 +30,18 @@ impl Order {
         result
     }
 
+    /// Who learns that there is no sender any more comes after all that senders did.
     #[inline(always)]
-    fn receiving<R, E>(self, receive: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+    fn receiving<R, E>(
+        self,
+        receive: impl FnOnce() -> Result<R, E>,
+        disconnected: impl FnOnce(&E) -> bool,
+    ) -> Result<R, E> {
         if self.received != 0 {
             tell::before(self.received);
         }
         let result = receive();
-        if result.is_ok() {
+        if result.as_ref().map_or_else(disconnected, |_| true) {
             tell::after(self.sent);
         }
         result
@@ -93,15 +98,16 @@ impl<T> SyncSender<T> {
 
 impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
-        self.order.receiving(|| self.receiver.recv())
+        self.order.receiving(|| self.receiver.recv(), |_| true)
     }
 
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        self.order.receiving(|| self.receiver.try_recv())
+        self.order.receiving(|| self.receiver.try_recv(), |error| *error == TryRecvError::Disconnected)
     }
 
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        self.order.receiving(|| self.receiver.recv_timeout(timeout))
+        self.order
+            .receiving(|| self.receiver.recv_timeout(timeout), |error| *error == RecvTimeoutError::Disconnected)
     }
 
     pub fn iter(&self) -> Iter<'_, T> {
@@ -122,6 +128,18 @@ impl<T> Clone for Sender<T> {
 impl<T> Clone for SyncSender<T> {
     fn clone(&self) -> Self {
         SyncSender { sender: self.sender.clone(), order: self.order }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        tell::before(self.order.sent);
+    }
+}
+
+impl<T> Drop for SyncSender<T> {
+    fn drop(&mut self) {
+        tell::before(self.order.sent);
     }
 }
 

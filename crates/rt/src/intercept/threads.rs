@@ -3,8 +3,9 @@
 use super::arch::intercept;
 use super::plain;
 use super::table::Threads;
+use crate::groups;
 use crate::real::{self, Routine, RoutineC11};
-use crate::tbb;
+use crate::rust;
 use crate::watch::{self, Ticket};
 use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_key_t, pthread_t, timespec};
 use std::mem::MaybeUninit;
@@ -29,10 +30,10 @@ pub(super) struct Start<R> {
 
 impl<R: Copy> Start<R> {
     pub(super) fn new(routine: R, argument: *mut c_void, joinable: bool, pc: usize) -> Self {
-        let worker = watch::is_task_library(pc);
+        let worker = watch::is_task_library(pc) || rust::tasks::creates_workers();
         let ticket = if worker { Ticket::NONE } else { watch::thread_forked(pc) };
         if !worker {
-            tbb::thread_forked();
+            groups::thread_forked();
         }
         Start { routine, argument, ticket, worker, joinable, taken: AtomicU32::new(0) }
     }

@@ -6,7 +6,7 @@ use crate::layout;
 use crate::objects::ObjectsAt;
 use crate::record::Recorder;
 use crate::shadow::pages;
-use crate::thread::{Registry, Thread};
+use crate::thread::{Registry, SpawnsAt, Thread};
 use crate::watcher::Watcher;
 use crate::{blocks, own, telling, tls};
 use keirin_core::analysis::Statistic;
@@ -552,11 +552,17 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         }
         match op {
             Op::Spawn { task } => {
-                let place = thread.place_alone(pc);
+                let place = match thread.spawns_at {
+                    SpawnsAt::Instruction => Some(thread.place_alone(pc)),
+                    SpawnsAt::Calls => Some(thread.place(pc, 0)),
+                    SpawnsAt::Parent => None,
+                };
                 thread.note_stack(&raw const place as usize);
                 self.construct(thread, |tasks, slot, worker| {
                     let child = tasks.spawn(slot, Actor::Task(task))?;
-                    tasks.parts(child).0.origin = origins::child(worker.data.origin, place, None);
+                    let parent = worker.data.origin;
+                    let origin = place.map_or(parent, |place| origins::child(parent, place, None));
+                    tasks.parts(child).0.origin = origin;
                     Ok(Effect::NewStep)
                 });
             }

@@ -6,18 +6,20 @@ use crate::abi::access::{self, SLOW, SLOW_AT};
 use crate::thread::{Registry, Thread};
 use crate::watcher::Watcher;
 use crate::{start, tls};
-use keirin_core::analysis::tasks::Flagged;
 use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::ptracer::PtRacer;
 use keirin_core::analysis::tasks::several::Both;
 use keirin_core::analysis::tasks::spd3::Spd3;
+use keirin_core::analysis::tasks::{Calls, Flagged};
 use keirin_core::event::{AccessKind, Addr, Event, LockId, LockMode, Op, RegionId, SiteId, TaskId, ThreadId};
 use keirin_core::finding::Rule;
 use keirin_core::replay::ReplayOptions;
 use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
 use keirin_core::sptree::ranks::Ranks;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -52,6 +54,11 @@ enum Deed {
         size: usize,
     },
     Sweep,
+    /// Enters so many functions, after so many were left.
+    Call {
+        left: usize,
+        entered: usize,
+    },
 }
 
 /// What is done, with accesses of at least so many bytes, as a power of two.
@@ -87,6 +94,60 @@ fn deeds(least: u32) -> impl Strategy<Value = Vec<Deed>> {
     proptest::collection::vec(deed, 1..120)
 }
 
+/// What is done by code that tells nothing but locks and what they guard, and whose open calls are read from the stack.
+fn deeds_within_calls() -> impl Strategy<Value = Vec<Deed>> {
+    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write)];
+    let deed = prop_oneof![
+        8 => (kind, 0..2usize).prop_map(|(kind, object)| Deed::Access { kind, byte: object * 8, size: 1 }),
+        2 => Just(Deed::Spawn),
+        4 => (0usize..4).prop_map(Deed::Begin),
+        2 => Just(Deed::End),
+        1 => Just(Deed::Wait),
+        6 => (0..LOCKS).prop_map(|lock| Deed::Acquire(lock, LockMode::Exclusive)),
+        6 => (0..LOCKS).prop_map(Deed::Release),
+        4 => (0usize..3, 0usize..4).prop_map(|(left, entered)| Deed::Call { left, entered }),
+    ];
+    proptest::collection::vec(deed, 1..160)
+}
+
+/// The open calls of a thread, for each of the tasks that it has begun and for what it did before: the number of each, the
+/// outermost first.
+#[derive(Default)]
+struct OpenCalls {
+    of_tasks: Vec<Vec<u32>>,
+    last: u32,
+}
+
+impl OpenCalls {
+    /// Those of what runs now.
+    fn current(&mut self, running: usize) -> &mut Vec<u32> {
+        self.of_tasks.resize_with(running + 1, Vec::new);
+        &mut self.of_tasks[running]
+    }
+
+    fn change(&mut self, running: usize, left: usize, entered: usize) {
+        let numbers = self.last + 1..=self.last + entered as u32;
+        self.last += entered as u32;
+        let open = self.current(running);
+        open.truncate(open.len().saturating_sub(left));
+        open.extend(numbers);
+    }
+
+    /// As the stack has them: return addresses and frames, the innermost first.
+    fn on_stack(&mut self, running: usize) -> Vec<(usize, usize)> {
+        let calls = self.current(running).iter().enumerate();
+        let frame = |depth: usize| 0x7000_0000 - 0x10_0000 * running - 0x100 * depth;
+        calls.map(|(depth, call)| (0x5000 + *call as usize, frame(depth))).rev().collect()
+    }
+
+    /// As the offline driver is told.
+    fn innermost(&mut self, running: usize) -> Calls {
+        let mut calls = Calls::default();
+        calls.iter_mut().zip(self.current(running).iter().rev()).for_each(|(to, from)| *to = *from);
+        calls
+    }
+}
+
 /// The event of a deed, or None if there is nothing to do. `waiting` are tasks that can begin, `running` those that the thread
 /// has begun, `held` the locks with their modes.
 fn op_of(
@@ -113,7 +174,7 @@ fn op_of(
         Deed::BlockBegin => Op::Begin { region: RegionId(0) },
         Deed::BlockEnd => Op::End,
         Deed::Free { byte, size } => Op::Free { size: size as u32, addr: address(byte) },
-        Deed::Sweep => return None,
+        Deed::Sweep | Deed::Call { .. } => return None,
     })
 }
 
@@ -190,13 +251,13 @@ impl Drop for Memory {
     }
 }
 
-/// Does everything with both drivers and compares what they flag.
+/// Does everything with both drivers and compares what they flag. Gives how much that is.
 fn compare<A: KeepsPlain + Send + Sync>(
     deeds: &[Deed],
     online: A,
     offline: &A,
     piece: usize,
-) -> Result<(), TestCaseError> {
+) -> Result<usize, TestCaseError> {
     // A sweep goes through all of the shadow.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,13 +273,18 @@ fn compare<A: KeepsPlain + Send + Sync>(
         TaskReplay::new(offline, "test", ReplayOptions::default(), TaskOptions::default());
     let (mut tasks, mut waiting, mut running) = (0, Vec::new(), Vec::new());
     let mut held: Vec<(usize, [Option<LockMode>; LOCKS])> = vec![(usize::MAX, [None; LOCKS])];
+    let mut calls = OpenCalls::default();
     for (position, deed) in (1..).zip(deeds) {
+        if let Deed::Call { left, entered } = deed {
+            calls.change(running.len(), *left, *entered);
+        }
         if matches!(deed, Deed::Sweep) {
             driver.sweep(thread);
         }
         let mine = held.last().map_or([None; LOCKS], |held| held.1);
         let Some(op) = op_of(*deed, memory, tasks, (&waiting, &running), mine) else { continue };
         let event = Event { thread: ThreadId(0), site: SiteId(position as u32), op };
+        replay.set_calls(calls.innermost(running.len()));
         if replay.event(position, &event).is_err() {
             continue;
         }
@@ -250,7 +316,14 @@ fn compare<A: KeepsPlain + Send + Sync>(
             }
             _ => {}
         }
-        act(&driver, thread, op, 0x1000 + position as usize, memory);
+        match (op, calls.on_stack(running.len())) {
+            (Op::Access { kind, addr, .. }, open) if !open.is_empty() => {
+                thread.look_at_stack(&open);
+                driver.access(thread, kind, addr.0 as usize, 1, 0x1000 + position as usize);
+                thread.look_away();
+            }
+            _ => act(&driver, thread, op, 0x1000 + position as usize, memory),
+        }
     }
     let outcome = replay.finish();
     let (worker, _) = driver.parts(thread);
@@ -258,14 +331,26 @@ fn compare<A: KeepsPlain + Send + Sync>(
     let expected = flagged(&outcome.flagged, memory, piece);
     // With order beside the tree the offline driver would have to start again.
     if !outcome.needs_all {
-        prop_assert_eq!(found, expected, "{:?} {:?}", worker.flagged.ranges(), outcome.flagged.ranges());
+        prop_assert_eq!(&found, &expected, "{:?} {:?}", worker.flagged.ranges(), outcome.flagged.ranges());
     }
-    Ok(())
+    Ok(found.len())
 }
 
 fn config() -> ProptestConfig {
     let cases = std::env::var("KEIRIN_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000);
     ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
+#[test]
+fn gaps_within_calls_online_are_those_offline() {
+    let modes = Modes { blocks: false, steps: false, gaps: true };
+    let found = Cell::new(0);
+    let compared = TestRunner::new(config()).run(&deeds_within_calls(), |deeds| {
+        found.set(found.get() + compare(&deeds, TaskAtomicity::new(modes), &TaskAtomicity::new(modes), 8)?);
+        Ok(())
+    });
+    compared.unwrap_or_else(|difference| panic!("{difference}"));
+    assert!(found.get() > 0, "there is something to find");
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! What is kept for each thread that has to do with oneTBB.
 
-use super::tree::Task;
+use crate::groups::Task;
 use crate::intercept::plain;
 use crate::tls;
 use keirin_core::event::AtomicKind;
@@ -21,7 +21,7 @@ struct Silence {
 }
 
 /// A thread.
-pub(super) struct Local {
+pub(crate) struct Local {
     /// What it runs: a task, or what it does outside of tasks.
     pub(super) task: *mut Task,
     /// The table of virtual functions of the task object.
@@ -101,7 +101,7 @@ pub(crate) enum Heard {
 
 impl Local {
     /// That of the calling thread. It stays when the thread has ended: it is small, and its destructors may come late.
-    pub(super) fn get() -> *mut Local {
+    pub(crate) fn get() -> *mut Local {
         let known = tls::tbb().cast::<Local>();
         if !known.is_null() {
             return known;
@@ -255,13 +255,13 @@ pub(super) fn silence_next(count: u32, from: usize, size: usize) {
 }
 
 /// What the calling thread runs.
-pub(super) fn current() -> *mut Task {
+pub(crate) fn current() -> *mut Task {
     // SAFETY: as in `known`.
     unsafe { (*Local::get()).task }
 }
 
 /// The calling thread runs something else. Gives what it ran before.
-pub(super) fn set_current(task: *mut Task) -> *mut Task {
+pub(crate) fn set_current(task: *mut Task) -> *mut Task {
     debug_assert!(!task.is_null());
     // SAFETY: as in `known`.
     unsafe { std::mem::replace(&mut (*Local::get()).task, task) }

@@ -12,7 +12,7 @@
 
 use super::local::{self, Class, Held, Local};
 use super::originals::originals;
-use super::tree;
+use crate::groups;
 use crate::intercept::arch::{hooks, intercept};
 use crate::intercept::plain;
 use crate::spin::Spin;
@@ -172,7 +172,7 @@ hooks! {
     // The program asks for what belongs to the calling thread.
     fn __keirin_tbb_own(; pc) {
         if watch::is_on() {
-            tree::uses_own(pc);
+            groups::uses_own(pc);
         }
     }
 

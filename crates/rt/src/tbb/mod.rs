@@ -3,8 +3,7 @@
 //! The library's entry points (`tbb::detail::r1`, by their mangled names) are defined again in front of its own. The
 //! headers of oneTBB put the rest of the library into the program, where the compiler's hooks see it.
 //!
-//! - `tree` knows who runs what and turns groups of tasks into finish scopes, or joins where they do not nest.
-//! - `tasks` follows task objects from their spawn to their end.
+//! - `tasks` follows task objects from their spawn to their end; `crate::groups` makes a tree of them.
 //! - `pipeline`, `arena` and `graph` tell the order that is made within the library.
 //! - `locks` tells the library's mutexes, `memory` what it hands out.
 //!
@@ -15,14 +14,12 @@
 
 mod arena;
 mod graph;
-mod local;
+pub(crate) mod local;
 mod locks;
 mod memory;
 mod originals;
 mod pipeline;
 mod tasks;
-mod tree;
 
 pub(crate) use local::{Heard, after_silence, enter_call, hears, is_known, leave_calls, note_stack};
 pub(crate) use locks::upgraded;
-pub(crate) use tree::thread_forked;

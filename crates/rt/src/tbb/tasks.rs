@@ -6,7 +6,7 @@
 
 use super::local::{Class, Local};
 use super::originals::originals;
-use super::tree::{self, Task};
+use crate::groups::{self, Task};
 use crate::intercept::arch::intercept;
 use crate::watch;
 use libc::c_void;
@@ -109,8 +109,8 @@ unsafe extern "C-unwind" fn destroyed<const SLOT: usize>(object: *mut Object) {
     // SAFETY: our table is in place, so the object was followed.
     unsafe {
         let task = unfollow(object);
-        let before = tree::begin(task, 0);
-        tree::end(before, 0);
+        let before = groups::begin(task, 0);
+        groups::end(before, 0);
         let function: Destroy = std::mem::transmute(*(*object).table.add(SLOT));
         function(object);
     }
@@ -146,7 +146,7 @@ impl Running {
         };
         // The stack below is that of the task from here on. What others have had there is gone.
         forget_stack(lowest_before, frame);
-        let before = tree::begin(task, pc);
+        let before = groups::begin(task, pc);
         if watch::tasks_are_order() {
             watch::happens_after(object as usize, pc);
         }
@@ -170,10 +170,10 @@ impl Drop for Running {
             (*local).bodies = self.bodies_before;
             (*local).calls = self.calls_before;
             if self.goes_on {
-                tree::suspend(self.before, self.pc);
+                groups::suspend(self.before, self.pc);
                 follow(self.object, self.task);
             } else {
-                tree::end(self.before, self.pc);
+                groups::end(self.before, self.pc);
             }
         }
     }
@@ -200,7 +200,7 @@ unsafe extern "C-unwind" fn run<const SLOT: usize>(
         running.goes_on = false;
         // The task that is to be run next need not be spawned.
         if !next.is_null() && !is_followed(next) {
-            follow(next, tree::spawn((*data).context as usize, false, pc));
+            follow(next, groups::spawn((*data).context as usize, false, pc));
         }
         next
     }
@@ -211,7 +211,7 @@ unsafe fn spawned(object: *mut Object, context: *mut c_void, fresh: bool, pc: us
     // SAFETY: the library passes a task object.
     unsafe {
         if watch::is_on() && !is_followed(object) {
-            follow(object, tree::spawn(context as usize, fresh, pc));
+            follow(object, groups::spawn(context as usize, fresh, pc));
         }
     }
 }
@@ -225,7 +225,7 @@ struct Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if watch::is_on() {
-            tree::waited(self.context as usize, self.pc);
+            groups::waited(self.context as usize, self.pc);
         }
     }
 }
@@ -281,7 +281,7 @@ intercept! {
 
     fn _ZN3tbb6detail2r17enqueueERNS0_2d14taskEPNS2_15task_arena_baseE(task: *mut Object, arena: *mut c_void; pc) {
         if watch::is_on() && !is_followed(task) {
-            follow(task, tree::spawn_detached(pc));
+            follow(task, groups::spawn_detached(pc));
         }
         self::_ZN3tbb6detail2r17enqueueERNS0_2d14taskEPNS2_15task_arena_baseE(task, arena)
     }
@@ -304,7 +304,7 @@ intercept! {
 
     fn _ZN3tbb6detail2r17destroyERNS0_2d118task_group_contextE(context: *mut c_void; _pc) {
         if watch::is_on() {
-            tree::forget(context as usize);
+            groups::forget(context as usize);
         }
         self::_ZN3tbb6detail2r17destroyERNS0_2d118task_group_contextE(context)
     }

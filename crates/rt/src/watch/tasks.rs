@@ -77,5 +77,6 @@ pub fn worker_started(stack: (usize, usize)) {
     if let (true, Some(watcher)) = (is_on() && tls::thread().is_null(), watcher()) {
         attach(watcher);
         forgotten(stack.0, stack.1);
+        super::on_thread(|thread| thread.stack_end = stack.0.saturating_add(stack.1));
     }
 }

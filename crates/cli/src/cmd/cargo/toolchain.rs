@@ -111,7 +111,7 @@ impl Toolchain {
     fn compile(&self, files: &RuntimeFiles, folder: &Path, library: &Path) -> Result<bool> {
         let place = tempfile::Builder::new().prefix(".compiling-").tempdir_in(folder)?;
         let built = place.path().join("libstd.rlib");
-        let source = files.facade();
+        let source = files.facades().join("std");
         let mut command = Command::new(&self.compiler);
         command.args(["--crate-name", "std", "--crate-type", "rlib", "--edition", "2024"]);
         command.args(["-Cmetadata=keirin", "-Copt-level=3", "-Cdebuginfo=1", "-Cforce-frame-pointers=yes"]);

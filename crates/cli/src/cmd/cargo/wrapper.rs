@@ -3,6 +3,7 @@
 //! Cargo calls a wrapper by its name only, so keirin is called through a link whose name says what is asked for. Only what is
 //! built for a target is changed. Build scripts, macros and what they need have none: they run while the program is built.
 
+use super::crates;
 use super::toolchain::Toolchain;
 use crate::runtime_files::RuntimeFiles;
 use anyhow::{Context, Result};
@@ -52,12 +53,16 @@ impl Tool {
             (Tool::Compiler, None) => return Ok(crate::cmd::Exit::Usage),
             (Tool::Documentation, _) => (&real, words),
         };
-        let mut command = Command::new(program);
-        match Additions::of(self, words) {
-            Some(additions) => command.args(kept(words)).args(additions.words()),
-            None => command.args(words),
-        };
-        let error = command.exec();
+        let mut words = words.to_vec();
+        if let Some(additions) = Additions::of(self, &words) {
+            words = kept(&words).into_iter().cloned().chain(additions.words()).collect();
+            if self == Tool::Compiler
+                && let Some(exit) = crates::compile(program, &mut words)?
+            {
+                return Ok(exit);
+            }
+        }
+        let error = Command::new(program).args(words).exec();
         Err(error).with_context(|| format!("cannot run {}", program.display()))
     }
 }
@@ -71,8 +76,8 @@ pub(super) fn set(command: &mut Command, toolchain: &Toolchain, files: &RuntimeF
     command.env("RUSTDOC", link(&folder, DOCUMENTATION, &own)?);
     command.env(OBJECT, files.object()).env(HOOKS, files.hooks());
     match toolchain.facade(files)? {
-        Some(folder) => command.env(FACADE, folder),
-        None => command.env_remove(FACADE),
+        Some(folder) => command.env(FACADE, folder).env(crates::SOURCES, files.facades()),
+        None => command.env_remove(FACADE).env_remove(crates::SOURCES),
     };
     Ok(())
 }

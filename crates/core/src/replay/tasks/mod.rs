@@ -113,6 +113,8 @@ pub struct TaskReplay<'a, A: TaskAnalysis, S: Structure> {
     families: Families,
     questions: Questions,
     flagged: Flagged,
+    /// What [`TaskReplay::set_calls`] has set.
+    calls: Calls,
     findings: Findings,
     counts: Counts,
     repairs: Repairs,
@@ -163,6 +165,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             families: Families::default(),
             questions,
             flagged: Flagged::default(),
+            calls: Calls::default(),
             findings: Findings::new(),
             counts: Counts::default(),
             repairs: Repairs::default(),
@@ -184,6 +187,11 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
     /// The next event of the run. An error is an order that cannot have happened and was not repaired.
     pub fn event(&mut self, position: u64, event: &Event) -> Result<(), Fault> {
         self.step(position, event)
+    }
+
+    /// The calls that are open at the events that follow, from a source that knows more of them than a trace tells.
+    pub fn set_calls(&mut self, calls: Calls) {
+        self.calls = calls;
     }
 
     /// Counts a fault as repaired, or gives up.
@@ -386,7 +394,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             locks: data.history.locks(),
             step_instance: data.step_instance,
             block: data.block,
-            calls: Calls::default(),
+            calls: self.calls,
             history: &data.history,
             known_before: &data.known_before,
             era: self.era,

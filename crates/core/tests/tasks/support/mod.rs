@@ -3,6 +3,7 @@
 //! No file here but this one knows a test framework, and the files refer to each other as siblings only: another crate
 //! can take them in with `#[path]`, all into one module.
 
+pub(crate) mod calls;
 pub(crate) mod execute;
 pub(crate) mod explore;
 pub(crate) mod generate;

@@ -5,8 +5,10 @@
 
 #![allow(dead_code, reason = "taken in by several crates, each of which uses a part")]
 
+use super::calls::OpenCalls;
 use super::explore::{Locks, State, States, byte};
 use super::program::{Access, Held, MAX_TASKS, OpId, Program, Regions};
+use keirin_core::event::AccessKind;
 use std::collections::BTreeSet;
 
 /// A location and two accesses of it by different tasks, the smaller one first.
@@ -196,6 +198,34 @@ impl<'p> Apparent<'p> {
             }
         });
         violations
+    }
+
+    /// Gaps: a step reads a location under locks and writes it later under one of them, which it did not hold all the time; it
+    /// has neither read nor written the location under locks in between, one call that is not far out holds both, and a write of
+    /// another task fits in between.
+    pub(crate) fn gaps(&self, calls: &OpenCalls) -> BTreeSet<Violation> {
+        let access = |id: OpId| self.program.op(id).access();
+        let is = |id: OpId, kind: AccessKind, location: u8| {
+            access(id)
+                .is_some_and(|access| access.kind == kind && !access.atomic && access.location == location)
+                && self.held(id).any() != 0
+        };
+        let mut gaps = self.violations(Regions::Steps);
+        gaps.retain(|(location, a1, a2, a3)| {
+            let between = || (a1.index() + 1..a3.index()).map(|index| OpId::new(a1.task(), index));
+            let again = between()
+                .any(|id| is(id, AccessKind::Read, *location) || is(id, AccessKind::Write, *location));
+            let common = self.held(*a1).any() & self.held(*a3).any();
+            let released = between().any(|id| common & !self.held(id).any() != 0);
+            is(*a1, AccessKind::Read, *location)
+                && is(*a3, AccessKind::Write, *location)
+                && access(*a2).is_some_and(Access::writes)
+                && !again
+                && common != 0
+                && released
+                && calls.are_near(*a1, *a3)
+        });
+        gaps
     }
 }
 

@@ -133,6 +133,11 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// The locks, however they are held.
+    pub(crate) fn any(self) -> u16 {
+        self.exclusive | self.shared
+    }
+
     /// True if two tasks cannot hold these locks at the same time.
     pub(crate) fn excludes(self, other: Held) -> bool {
         self.exclusive & (other.exclusive | other.shared) != 0 || self.shared & other.exclusive != 0

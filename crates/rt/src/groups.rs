@@ -1,7 +1,7 @@
-//! Who runs what, and which tasks are waited for together.
+//! Tasks of libraries that spawn them into groups, oneTBB and rayon: who runs what, and which tasks are waited for together.
 //!
-//! The library tells which `task_group_context` a task belongs to, and which context is waited for. That makes a *group*: all
-//! tasks spawned with a context until it is waited for. Mostly groups nest as finish scopes do, and are told as such: one
+//! The library tells which context a task belongs to (a `task_group_context` of oneTBB, a `join` or `scope` of rayon), and which
+//! context is waited for. That makes a *group*: all tasks spawned with a context until it is waited for. Mostly groups nest as finish scopes do, and are told as such: one
 //! opens at the first spawn, the task that spawned goes on within it, and it closes when the wait returns.
 //!
 //! Nothing makes a program keep to that. Groups may overlap (`a.run`, `b.run`, `a.wait`, `b.wait`), a task may spawn into a
@@ -9,8 +9,11 @@
 //! its group (*strangers*). The end of the wait is then told as a join of each task of the group, which is as exact, and the
 //! scope stays open until its strangers were waited for too.
 
-use super::local::{self, Local};
+// Without the names of the library's entry points nobody calls some of them.
+#![cfg_attr(not(feature = "interpose"), allow(dead_code))]
+
 use crate::spin::{self, Spin};
+use crate::tbb::local::{self, Local};
 use crate::watch;
 use keirin_core::event::{Op, TaskId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -20,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A task, or what a thread does outside of tasks. It belongs to the thread that runs it.
-pub(super) struct Task {
+pub(crate) struct Task {
     id: TaskId,
     serial: u64,
     /// The innermost scope in which it was spawned.
@@ -30,13 +33,13 @@ pub(super) struct Task {
     /// Its open scopes, innermost last.
     scopes: Vec<Arc<Scope>>,
     /// It is run for the first time since it was spawned, and has not asked whether another thread has spawned it.
-    pub(super) fresh: bool,
+    pub(crate) fresh: bool,
     /// It has asked for what belongs to the thread that runs it.
     has_own: bool,
 }
 
 /// A group of tasks and the scope that was opened for it.
-pub(super) struct Scope {
+pub(crate) struct Scope {
     context: usize,
     /// The next scope outside.
     enclosing: Option<Arc<Scope>>,
@@ -164,11 +167,11 @@ impl Task {
     }
 
     /// What a thread does outside of tasks.
-    pub(super) fn of_thread() -> *mut Task {
+    pub(crate) fn of_thread() -> *mut Task {
         Task::new(TaskId::NONE, None, None)
     }
 
-    pub(super) fn id(&self) -> TaskId {
+    pub(crate) fn id(&self) -> TaskId {
         self.id
     }
 
@@ -251,7 +254,7 @@ fn spawn_into(task: &Task, group: Arc<Scope>, pc: usize) -> *mut Task {
 }
 
 /// The current task spawns another one.
-pub(super) fn spawn(context: usize, fresh: bool, pc: usize) -> *mut Task {
+pub(crate) fn spawn(context: usize, fresh: bool, pc: usize) -> *mut Task {
     let task = current();
     let group = task.group_of(context, fresh, pc);
     let child = spawn_into(task, group, pc);
@@ -261,7 +264,7 @@ pub(super) fn spawn(context: usize, fresh: bool, pc: usize) -> *mut Task {
 }
 
 /// The current task spawns another one that nobody waits for.
-pub(super) fn spawn_detached(pc: usize) -> *mut Task {
+pub(crate) fn spawn_detached(pc: usize) -> *mut Task {
     let task = current();
     let innermost = task.innermost();
     around(&innermost).for_each(|scope| scope.add_stranger(detached()));
@@ -270,7 +273,7 @@ pub(super) fn spawn_detached(pc: usize) -> *mut Task {
 
 /// The current task creates a thread: that may outlive all scopes.
 pub(crate) fn thread_forked() {
-    if !crate::tls::tbb().is_null() {
+    if crate::tbb::is_known() {
         let innermost = current().innermost();
         around(&innermost).for_each(|scope| scope.add_stranger(detached()));
     }
@@ -283,7 +286,7 @@ fn own_token() -> usize {
 
 /// The current task asks for something that belongs to its thread alone (`enumerable_thread_specific`). Tasks that do so
 /// in one thread do it one after the other, whatever the tree says.
-pub(super) fn uses_own(pc: usize) {
+pub(crate) fn uses_own(pc: usize) {
     current().has_own = true;
     watch::happens_after(own_token(), pc);
 }
@@ -296,7 +299,7 @@ fn lend_own(pc: usize) {
 }
 
 /// The calling thread begins to run a task. Gives what it ran before.
-pub(super) fn begin(task: *mut Task, pc: usize) -> *mut Task {
+pub(crate) fn begin(task: *mut Task, pc: usize) -> *mut Task {
     lend_own(pc);
     let before = local::set_current(task);
     watch::structure(Op::TaskBegin { task: current().id }, pc);
@@ -304,7 +307,7 @@ pub(super) fn begin(task: *mut Task, pc: usize) -> *mut Task {
 }
 
 /// The calling thread leaves a task that will go on, and returns to what it ran before.
-pub(super) fn suspend(before: *mut Task, pc: usize) {
+pub(crate) fn suspend(before: *mut Task, pc: usize) {
     lend_own(pc);
     let task = current();
     task.fresh = false;
@@ -322,7 +325,7 @@ fn return_to(before: *mut Task, pc: usize) -> *mut Task {
 }
 
 /// The calling thread has finished a task, and returns to what it ran before.
-pub(super) fn end(before: *mut Task, pc: usize) {
+pub(crate) fn end(before: *mut Task, pc: usize) {
     lend_own(pc);
     let task = current();
     task.leave_scopes();
@@ -344,7 +347,7 @@ pub(super) fn end(before: *mut Task, pc: usize) {
 }
 
 /// The current task has waited for a context.
-pub(super) fn waited(context: usize, pc: usize) {
+pub(crate) fn waited(context: usize, pc: usize) {
     let task = current();
     let own = task.scopes.iter().rposition(|scope| scope.context == context && !scope.is_waited());
     let group = match own {
@@ -400,7 +403,7 @@ fn wait_for_strangers(group: &Arc<Scope>, task: &Task, pc: usize) {
 }
 
 /// A context is gone; another one may be in its place.
-pub(super) fn forget(context: usize) {
+pub(crate) fn forget(context: usize) {
     let forgotten = groups(context).lock().remove(&context);
     drop(forgotten);
 }

@@ -1,0 +1,133 @@
+//! `join` and `join_context`.
+
+use crate::erased;
+use crate::tell::Group;
+use keirin_original as original;
+use std::any::type_name;
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+/// `rayon_core::FnContext`.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// Neither `Send` nor `Sync`.
+    _marker: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// So often halves of a parallel iterator are divided again as if another thread had taken them. How often they are depends on
+/// threads and chance; what can run in parallel is then seen with one thread, too. (It is what rayon may do at any time.)
+const DIVIDED: u32 = 2;
+
+/// A call of `join_context`: the name of the type of its closures stands for the code that calls it, which calls itself again if it
+/// divides something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Division {
+    caller: *const u8,
+    depth: u32,
+}
+
+thread_local! {
+    /// The innermost one whose closure the thread runs.
+    static INNERMOST: Cell<Division> = const { Cell::new(Division { caller: std::ptr::null(), depth: 0 }) };
+}
+
+impl Division {
+    fn of<A>() -> Self {
+        let caller = type_name::<A>().as_ptr();
+        let around = INNERMOST.get();
+        let depth = if around.caller == caller { around.depth.saturating_add(1) } else { 0 };
+        Division { caller, depth }
+    }
+
+    /// Runs one of its closures.
+    #[inline(always)]
+    fn run<R>(self, migrated: bool, closure: impl FnOnce(FnContext) -> R) -> R {
+        struct Restored(Division);
+
+        impl Drop for Restored {
+            fn drop(&mut self) {
+                INNERMOST.set(self.0);
+            }
+        }
+
+        let _restored = Restored(INNERMOST.replace(self));
+        closure(FnContext { migrated: migrated || self.depth < DIVIDED, _marker: PhantomData })
+    }
+}
+
+/// `rayon_core::join`.
+#[inline(always)]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join_in(None, false, |_| oper_a(), |_| oper_b())
+}
+
+/// `rayon_core::join_context`.
+#[inline(always)]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let division = Division::of::<A>();
+    // The pointer in it is an address, and nothing else.
+    let (caller, depth) = (division.caller as usize, division.depth);
+    let division = move || Division { caller: caller as *const u8, depth };
+    join_in(
+        None,
+        depth > 0,
+        move |migrated| division().run(migrated, oper_a),
+        move |migrated| division().run(migrated, oper_b),
+    )
+}
+
+/// Both at once, in a pool or where the caller is. `divides`: they are parts of what the calling task was spawned for.
+#[inline(always)]
+pub(crate) fn join_in<A, B, RA, RB>(
+    pool: Option<&original::ThreadPool>,
+    divides: bool,
+    a: A,
+    b: B,
+) -> (RA, RB)
+where
+    A: FnOnce(bool) -> RA + Send,
+    B: FnOnce(bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    if pool.is_none() {
+        erased::start_global_pool();
+    }
+    let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
+    {
+        let group = Group::new();
+        let tasks = [(); 2].map(|()| {
+            if divides { group.name().spawn_part() } else { group.name().spawn_first() }
+        });
+        erased::join(
+            pool,
+            tasks,
+            &mut |migrated| first = a.take().map(|a| a(migrated)),
+            &mut |migrated| second = b.take().map(|b| b(migrated)),
+        );
+    }
+    match (first, second) {
+        (Some(first), Some(second)) => (first, second),
+        _ => unreachable!("a join that returns has run both"),
+    }
+}

@@ -1,0 +1,125 @@
+//! What is told to the runtime.
+
+use std::mem::MaybeUninit;
+
+unsafe extern "C" {
+    safe fn __keirin_rust_task_spawned(group: usize, how: usize) -> usize;
+    safe fn __keirin_rust_task_begins(task: usize, before: *mut Before);
+    safe fn __keirin_rust_task_ends(before: *mut Before);
+    safe fn __keirin_rust_group_ends(group: usize);
+    safe fn __keirin_rust_workers(begin: usize);
+    safe fn __keirin_happens_before(token: usize);
+    safe fn __keirin_happens_after(token: usize);
+}
+
+/// What a thread ran before it began a task; known to the runtime only.
+type Before = [usize; 2];
+
+/// Tasks that are waited for together. It is known by its address, so that it must stay where it is until it is dropped. What drops it
+/// has waited, also if it panics.
+pub(crate) struct Group {
+    /// An object without a size need not have an address of its own.
+    _place: u8,
+}
+
+impl Group {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Group { _place: 0 }
+    }
+
+    /// The name by which tasks of the group spawn others into it.
+    #[inline(always)]
+    pub(crate) fn name(&self) -> GroupName {
+        GroupName(self as *const Self as usize)
+    }
+}
+
+impl Drop for Group {
+    #[inline(always)]
+    fn drop(&mut self) {
+        __keirin_rust_group_ends(self.name().0);
+    }
+}
+
+/// A group, for those that spawn into it while it is waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupName(usize);
+
+impl GroupName {
+    /// A task of the group, which others may spawn into at the same time.
+    #[inline(always)]
+    pub(crate) fn spawn(self) -> Task {
+        Task(__keirin_rust_task_spawned(self.0, 0))
+    }
+
+    /// A task of a group that only the caller knows so far.
+    #[inline(always)]
+    pub(crate) fn spawn_first(self) -> Task {
+        Task(__keirin_rust_task_spawned(self.0, 1))
+    }
+
+    /// The same for a task that does a part of what the spawning one was spawned for.
+    #[inline(always)]
+    pub(crate) fn spawn_part(self) -> Task {
+        Task(__keirin_rust_task_spawned(self.0, 3))
+    }
+}
+
+/// A task that was spawned and is run once. 0 if nothing is watched.
+#[derive(Clone, Copy)]
+pub(crate) struct Task(usize);
+
+impl Task {
+    /// A task that nobody waits for.
+    #[inline(always)]
+    pub(crate) fn detached() -> Self {
+        Task(__keirin_rust_task_spawned(0, 0))
+    }
+
+    /// Runs it.
+    #[inline(always)]
+    pub(crate) fn run<R>(self, body: impl FnOnce() -> R) -> R {
+        /// Told however it ends.
+        struct Running(MaybeUninit<Before>);
+
+        impl Drop for Running {
+            #[inline(always)]
+            fn drop(&mut self) {
+                __keirin_rust_task_ends(self.0.as_mut_ptr());
+            }
+        }
+
+        if self.0 == 0 {
+            return body();
+        }
+        let mut running = Running(MaybeUninit::uninit());
+        __keirin_rust_task_begins(self.0, running.0.as_mut_ptr());
+        body()
+    }
+}
+
+/// Threads that are created by `create` are workers: they do nothing but run tasks.
+pub(crate) fn creating_workers<R>(create: impl FnOnce() -> R) -> R {
+    struct Done;
+
+    impl Drop for Done {
+        fn drop(&mut self) {
+            __keirin_rust_workers(0);
+        }
+    }
+
+    __keirin_rust_workers(1);
+    let _done = Done;
+    create()
+}
+
+/// What the caller did so far comes before whatever follows an [`after`] of the same number.
+pub(crate) fn before(token: usize) {
+    __keirin_happens_before(token);
+}
+
+/// The other side of [`before`].
+pub(crate) fn after(token: usize) {
+    __keirin_happens_after(token);
+}
