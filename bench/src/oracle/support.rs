@@ -1,5 +1,7 @@
 //! Random programs, observed runs of them and the truth about them, as the tests of the core have them.
 
+#[path = "../../../crates/core/tests/tasks/support/calls.rs"]
+pub(crate) mod calls;
 #[path = "../../../crates/core/tests/tasks/support/execute.rs"]
 pub(crate) mod execute;
 #[path = "../../../crates/core/tests/tasks/support/explore.rs"]
