@@ -64,6 +64,18 @@ impl Toolchain {
         &self.version.commit
     }
 
+    /// The compiler, to be called for something of ours. The flags of the user are for the user's code.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.compiler);
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        command
+    }
+
+    /// What people call it.
+    pub(super) fn release(&self) -> &str {
+        &self.version.release
+    }
+
     /// The documentation tool that belongs to it.
     pub(super) fn documentation_tool(&self) -> PathBuf {
         let compiler = Path::new(&self.compiler);
@@ -112,7 +124,7 @@ impl Toolchain {
         let place = tempfile::Builder::new().prefix(".compiling-").tempdir_in(folder)?;
         let built = place.path().join("libstd.rlib");
         let source = files.facade();
-        let mut command = Command::new(&self.compiler);
+        let mut command = self.command();
         command.args(["--crate-name", "std", "--crate-type", "rlib", "--edition", "2024"]);
         command.args(["-Cmetadata=keirin", "-Copt-level=3", "-Cdebuginfo=1", "-Cforce-frame-pointers=yes"]);
         command.args(["--cap-lints", "allow", "--target", self.host()]);
@@ -120,8 +132,6 @@ impl Toolchain {
         for (condition, _) in SINCE.iter().filter(|(_, since)| self.version.minor >= *since) {
             command.args(["--cfg", condition]);
         }
-        // The flags of the user are for the user's code.
-        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         command.arg("-o").arg(&built).arg(source.join("lib.rs"));
         let output = command.output().with_context(|| format!("cannot run {}", self.compiler.display()))?;
         if !output.status.success() {
