@@ -31,6 +31,26 @@ unsafe extern "C" {
     fn LLVMGetEnumAttributeKindForName(name: *const c_char, length: usize) -> c_uint;
     fn LLVMCreateEnumAttribute(context: Handle, kind: c_uint, value: u64) -> Handle;
     fn LLVMAddAttributeAtIndex(function: Handle, index: c_uint, attribute: Handle);
+    fn LLVMGetFirstBasicBlock(function: Handle) -> Handle;
+    fn LLVMGetNextBasicBlock(block: Handle) -> Handle;
+    fn LLVMGetFirstInstruction(block: Handle) -> Handle;
+    fn LLVMGetBasicBlockTerminator(block: Handle) -> Handle;
+    fn LLVMGetInstructionOpcode(instruction: Handle) -> c_int;
+    fn LLVMVoidTypeInContext(context: Handle) -> Handle;
+    fn LLVMFunctionType(result: Handle, parameters: *const Handle, count: c_uint, variadic: c_int) -> Handle;
+    fn LLVMGetNamedFunction(module: Handle, name: *const c_char) -> Handle;
+    fn LLVMAddFunction(module: Handle, name: *const c_char, kind: Handle) -> Handle;
+    fn LLVMCreateBuilderInContext(context: Handle) -> Handle;
+    fn LLVMDisposeBuilder(builder: Handle);
+    fn LLVMPositionBuilderBefore(builder: Handle, instruction: Handle);
+    fn LLVMBuildCall2(
+        builder: Handle,
+        kind: Handle,
+        function: Handle,
+        arguments: *const Handle,
+        count: c_uint,
+        name: *const c_char,
+    ) -> Handle;
     fn LLVMInitializeX86TargetInfo();
     fn LLVMInitializeX86Target();
     fn LLVMInitializeX86TargetMC();
@@ -66,8 +86,13 @@ unsafe extern "C" {
 
 /// The sanitizer's passes, for a module and for each of its functions.
 const PASSES: &CStr = c"tsan-module,function(tsan)";
-/// What marks a function for them.
+/// What marks a function for them, and what keeps them out of one (without a mark they leave out plain accesses only).
 const MARK: &str = "sanitize_thread";
+const MARK_AGAINST: &str = "disable_sanitizer_instrumentation";
+/// What the library notes of each thread for itself, under a lock: where its stack ends. The lock would order the end of one thread
+/// before the start of the next one, which the program has not asked for, and hide races. Code that was made for types of it has
+/// the same in its name.
+const LEFT_ALONE: &[u8] = b"14stack_overflow";
 /// Options of the passes: what is read and then written is told as both, by one call.
 const OPTIONS: [&CStr; 2] = [c"instrument", c"-tsan-compound-read-before-write=1"];
 /// "Of the function itself", where attributes are put.
@@ -77,6 +102,12 @@ const OPTIMIZED: c_int = 2;
 const POSITION_INDEPENDENT: c_int = 2;
 const DEFAULT_CODE_MODEL: c_int = 0;
 const OBJECT: c_int = 1;
+// The instructions by which a function is left.
+const RETURN: c_int = 1;
+const RESUME: c_int = 58;
+
+/// Between these the accesses of a thread are not looked at, whoever does them.
+const IGNORE: [&CStr; 2] = [c"__tsan_ignore_thread_begin", c"__tsan_ignore_thread_end"];
 
 fn main() -> ExitCode {
     let words: Result<Vec<CString>, _> = std::env::args().skip(1).map(CString::new).collect();
@@ -157,20 +188,28 @@ fn instrument(input: &CStr, output: &CStr) -> Result<(), String> {
 unsafe fn mark_functions(context: Handle, module: Handle) -> Result<(), String> {
     // SAFETY: by the contract; a name is valid until the value is changed.
     unsafe {
-        let kind = LLVMGetEnumAttributeKindForName(MARK.as_ptr().cast(), MARK.len());
-        if kind == 0 {
-            return Err(format!("this LLVM does not know {MARK}"));
-        }
-        let mark = LLVMCreateEnumAttribute(context, kind, 0);
+        let attribute = |name: &str| {
+            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+            if kind == 0 {
+                return Err(format!("this LLVM does not know {name}"));
+            }
+            Ok(LLVMCreateEnumAttribute(context, kind, 0))
+        };
+        let (mark, against) = (attribute(MARK)?, attribute(MARK_AGAINST)?);
         let mut function = LLVMGetFirstFunction(module);
         while !function.is_null() {
             if LLVMIsDeclaration(function) == 0 {
-                LLVMAddAttributeAtIndex(function, FUNCTION, mark);
+                let mut length = 0;
+                let name = LLVMGetValueName2(function, &mut length);
+                let name = std::slice::from_raw_parts(name.cast::<u8>(), length);
+                let left_alone = name.windows(LEFT_ALONE.len()).any(|part| part == LEFT_ALONE);
+                LLVMAddAttributeAtIndex(function, FUNCTION, if left_alone { against } else { mark });
+                if left_alone {
+                    // What it has others do, such as copying, does not count either.
+                    ignore_accesses(context, module, function);
+                }
                 let own = LLVMGetSection(function);
                 if own.is_null() || *own == 0 {
-                    let mut length = 0;
-                    let name = LLVMGetValueName2(function, &mut length);
-                    let name = std::slice::from_raw_parts(name.cast::<u8>(), length);
                     if let Ok(section) = CString::new([b".text.", name].concat()) {
                         LLVMSetSection(function, section.as_ptr());
                     }
@@ -180,6 +219,36 @@ unsafe fn mark_functions(context: Handle, module: Handle) -> Result<(), String> 
         }
     }
     Ok(())
+}
+
+/// Has the accesses ignored that are made while a function runs.
+///
+/// # Safety
+/// The function has a body, and belongs to the module and the context.
+unsafe fn ignore_accesses(context: Handle, module: Handle, function: Handle) {
+    // SAFETY: by the contract; a block has a first and a last instruction.
+    unsafe {
+        let kind = LLVMFunctionType(LLVMVoidTypeInContext(context), null(), 0, 0);
+        let [begin, end] = IGNORE.map(|name| {
+            let known = LLVMGetNamedFunction(module, name.as_ptr());
+            if known.is_null() { LLVMAddFunction(module, name.as_ptr(), kind) } else { known }
+        });
+        let builder = LLVMCreateBuilderInContext(context);
+        let call_before = |instruction, function| {
+            LLVMPositionBuilderBefore(builder, instruction);
+            LLVMBuildCall2(builder, kind, function, null(), 0, c"".as_ptr());
+        };
+        let mut block = LLVMGetFirstBasicBlock(function);
+        call_before(LLVMGetFirstInstruction(block), begin);
+        while !block.is_null() {
+            let last = LLVMGetBasicBlockTerminator(block);
+            if matches!(LLVMGetInstructionOpcode(last), RETURN | RESUME) {
+                call_before(last, end);
+            }
+            block = LLVMGetNextBasicBlock(block);
+        }
+        LLVMDisposeBuilder(builder);
+    }
 }
 
 /// A message of LLVM, or what is known without.
