@@ -14,7 +14,7 @@ fn main() {
             assert_eq!(caught.is_err(), step % 5 == 4);
             let mut text = Vec::new();
             write!(text, "{:>8.3} {:?}", step as f64 / 3.0, std::env::var("HOME").ok()).unwrap();
-            assert!(std::time::Instant::now().elapsed().as_secs() < 60 && std::env::args().count() == 1);
+            assert!(std::time::Instant::now().elapsed().as_secs() < 60 && std::env::args().count() > 0);
         }
         println!("done");
         eprintln!("done");
