@@ -309,7 +309,7 @@ mod tests {
              An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
              (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
              (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
-             over the file. Lists of files add up.\n\n\
+             over the file. Lists of files add up. `cargo keirin` (`cargo`) takes what `run` takes, too.\n\n\
              | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
         );
         for row in ROWS {

@@ -81,7 +81,6 @@ unsafe extern "C" {
         kind: c_int,
         message: *mut *mut c_char,
     ) -> c_int;
-    fn LLVMParseCommandLineOptions(count: c_int, words: *const *const c_char, overview: *const c_char);
 }
 
 /// The sanitizer's passes, for a module and for each of its functions.
@@ -93,8 +92,6 @@ const MARK_AGAINST: &str = "disable_sanitizer_instrumentation";
 /// before the start of the next one, which the program has not asked for, and hide races. Code that was made for types of it has
 /// the same in its name.
 const LEFT_ALONE: &[u8] = b"14stack_overflow";
-/// Options of the passes: what is read and then written is told as both, by one call.
-const OPTIONS: [&CStr; 2] = [c"instrument", c"-tsan-compound-read-before-write=1"];
 /// "Of the function itself", where attributes are put.
 const FUNCTION: c_uint = c_uint::MAX;
 // Values of enumerations.
@@ -115,15 +112,13 @@ fn main() -> ExitCode {
     if words.is_empty() || words.len() % 2 != 0 {
         return failed("usage: instrument IN OUT [IN OUT …]");
     }
-    // SAFETY: these take no arguments, or those of a command line.
+    // SAFETY: these have no preconditions.
     unsafe {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
         LLVMInitializeX86AsmParser();
-        let options = OPTIONS.map(CStr::as_ptr);
-        LLVMParseCommandLineOptions(options.len() as c_int, options.as_ptr(), null());
     }
     for pair in words.chunks(2) {
         if let Err(message) = instrument(&pair[0], &pair[1]) {

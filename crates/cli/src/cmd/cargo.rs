@@ -52,6 +52,9 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     let way = Way::of(&options);
     run::set_way(&mut settings, way, &options);
     let sanitizer = if options.races { Some(Sanitizer::prepare(&toolchain, &files)?) } else { None };
+    if sanitizer.as_ref().is_some_and(|sanitizer| !sanitizer.has_library()) {
+        settings.set("hooks-only", "1");
+    }
     if sanitizer.is_none() {
         // Threads that are joined in any order, scopes, channels.
         settings.set("order-beside-tree", "1");

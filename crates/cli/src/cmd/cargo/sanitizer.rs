@@ -31,9 +31,8 @@ const SEPARATOR: u8 = 0x1f;
 /// Lets a compiler take flags that are not stable.
 pub(super) const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 
-/// The sanitizer's calls, and no runtime. What is read and then written is told as both, by one call.
-const FLAGS: [&str; 3] =
-    ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cllvm-args=-tsan-compound-read-before-write=1"];
+/// The sanitizer's calls, and no runtime. What is read and then written is told as written: races of the read are races of the write.
+const FLAGS: [&str; 2] = ["-Zsanitizer=thread", "-Zexternal-clangrt"];
 /// The library was not compiled so; newer compilers ask whether that is known.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 /// Functions that the library has for common types come without the calls: they are made again in each crate.

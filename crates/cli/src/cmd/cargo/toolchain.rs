@@ -87,8 +87,9 @@ impl Toolchain {
         std::env::var_os("RUSTDOC").filter(|name| !name.is_empty()).map_or(name, PathBuf::from)
     }
 
-    /// The folder with our `std`, compiled. None: it cannot be compiled by this release, and the user was told.
-    pub(super) fn facade(&self, files: &RuntimeFiles) -> Result<Option<PathBuf>> {
+    /// The folder with our `std`, compiled; for programs that tell their accesses it is another one. None: it cannot be compiled by this
+    /// release, and the user was told.
+    pub(super) fn facade(&self, files: &RuntimeFiles, accesses: bool) -> Result<Option<PathBuf>> {
         let Version { release, minor, commit, .. } = &self.version;
         if *minor < KNOWN.0 {
             crate::tell(&format!(
@@ -97,11 +98,12 @@ impl Toolchain {
             ));
             return Ok(None);
         }
-        let folder = files.folder().join(format!("std-{commit}"));
+        let kind = if accesses { "-accesses" } else { "" };
+        let folder = files.folder().join(format!("std-{commit}{kind}"));
         let library = folder.join("libstd.rlib");
         if !library.exists() {
             std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            if !self.compile(files, &folder, &library)? {
+            if !self.compile(files, &folder, &library, accesses)? {
                 crate::tell(&format!(
                     "warning: the std of keirin cannot be compiled by Rust {release}, which is not known yet (1.{} to 1.{} \
                      are): locks are not watched, and nothing will be found",
@@ -120,7 +122,7 @@ impl Toolchain {
     }
 
     /// Compiles our `std`. False: the compiler refuses it. Several may do it at the same time.
-    fn compile(&self, files: &RuntimeFiles, folder: &Path, library: &Path) -> Result<bool> {
+    fn compile(&self, files: &RuntimeFiles, folder: &Path, library: &Path, accesses: bool) -> Result<bool> {
         let place = tempfile::Builder::new().prefix(".compiling-").tempdir_in(folder)?;
         let built = place.path().join("libstd.rlib");
         let source = files.facade();
@@ -131,6 +133,9 @@ impl Toolchain {
         command.arg(join("--remap-path-prefix=", &source, "=/keirin/std"));
         for (condition, _) in SINCE.iter().filter(|(_, since)| self.version.minor >= *since) {
             command.args(["--cfg", condition]);
+        }
+        if accesses {
+            command.args(["--cfg", "keirin_accesses"]);
         }
         command.arg("-o").arg(&built).arg(source.join("lib.rs"));
         let output = command.output().with_context(|| format!("cannot run {}", self.compiler.display()))?;

@@ -88,7 +88,7 @@ pub(super) fn set(
     }
     // What is seen in the library itself need not be told.
     let told_apart = sanitizer.is_some_and(Sanitizer::has_library);
-    match if told_apart { None } else { toolchain.facade(files)? } {
+    match if told_apart { None } else { toolchain.facade(files, sanitizer.is_some())? } {
         Some(folder) => command.env(FACADE, folder),
         None => command.env_remove(FACADE),
     };
