@@ -182,7 +182,7 @@ options! {
     "library-locks" library_locks: bool = "", "", [Run Record],
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
     "races" races: bool = "", "", [Cargo],
-        "Look for data races, which unsafe code can have: memory accesses of the program and of Rust's library are watched instead of what locks guard";
+        "Look for data races, which unsafe code can have: the program is built with its memory accesses told, which are watched instead of what locks guard";
     "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats Simulate Infer Detect],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],

@@ -1,4 +1,7 @@
-//! Puts the sanitizer's calls into code that was compiled without them: bitcode in, object out.
+//! Puts the sanitizer's calls for atomic operations into code that was compiled without them: bitcode in, object out.
+//!
+//! Plain accesses stay as they are. Code that touches the memory of a program is mostly generic, and compiled with the program; what is
+//! left here must be seen only as far as it orders threads, and anything more would cost time.
 //!
 //! `cargo keirin --races` compiles this program with the user's own compiler, against the LLVM that the compiler itself runs on,
 //! and has it rewrite the bitcode that the libraries of Rust carry inside: no sources, no other toolchain. It is a
@@ -34,6 +37,8 @@ unsafe extern "C" {
     fn LLVMGetFirstBasicBlock(function: Handle) -> Handle;
     fn LLVMGetNextBasicBlock(block: Handle) -> Handle;
     fn LLVMGetFirstInstruction(block: Handle) -> Handle;
+    fn LLVMGetNextInstruction(instruction: Handle) -> Handle;
+    fn LLVMGetOrdering(instruction: Handle) -> c_int;
     fn LLVMGetBasicBlockTerminator(block: Handle) -> Handle;
     fn LLVMGetInstructionOpcode(instruction: Handle) -> c_int;
     fn LLVMVoidTypeInContext(context: Handle) -> Handle;
@@ -85,8 +90,8 @@ unsafe extern "C" {
 
 /// The sanitizer's passes, for a module and for each of its functions.
 const PASSES: &CStr = c"tsan-module,function(tsan)";
-/// What marks a function for them, and what keeps them out of one (without a mark they leave out plain accesses only).
-const MARK: &str = "sanitize_thread";
+/// What keeps them out of a function. (In a function without this, and without a mark that asks for more, they instrument atomic
+/// operations and leave plain accesses alone.)
 const MARK_AGAINST: &str = "disable_sanitizer_instrumentation";
 /// What the library notes of each thread for itself, under a lock: where its stack ends. The lock would order the end of one thread
 /// before the start of the next one, which the program has not asked for, and hide races. Code that was made for types of it has
@@ -99,8 +104,14 @@ const OPTIMIZED: c_int = 2;
 const POSITION_INDEPENDENT: c_int = 2;
 const DEFAULT_CODE_MODEL: c_int = 0;
 const OBJECT: c_int = 1;
-// The instructions by which a function is left.
+const NOT_ATOMIC: c_int = 0;
+// Instructions.
 const RETURN: c_int = 1;
+const LOAD: c_int = 27;
+const STORE: c_int = 28;
+const FENCE: c_int = 55;
+const COMPARE_AND_EXCHANGE: c_int = 56;
+const READ_AND_WRITE: c_int = 57;
 const RESUME: c_int = 58;
 
 /// Between these the accesses of a thread are not looked at, whoever does them.
@@ -176,21 +187,18 @@ fn instrument(input: &CStr, output: &CStr) -> Result<(), String> {
     Ok(())
 }
 
-/// Marks all functions for the sanitizer, and puts each into a section of its own: the linker leaves out those that nobody calls.
+/// Marks functions for the sanitizer, and puts each into a section of its own: the linker leaves out those that nobody calls.
 ///
 /// # Safety
 /// The module belongs to the context.
 unsafe fn mark_functions(context: Handle, module: Handle) -> Result<(), String> {
     // SAFETY: by the contract; a name is valid until the value is changed.
     unsafe {
-        let attribute = |name: &str| {
-            let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-            if kind == 0 {
-                return Err(format!("this LLVM does not know {name}"));
-            }
-            Ok(LLVMCreateEnumAttribute(context, kind, 0))
-        };
-        let (mark, against) = (attribute(MARK)?, attribute(MARK_AGAINST)?);
+        let kind = LLVMGetEnumAttributeKindForName(MARK_AGAINST.as_ptr().cast(), MARK_AGAINST.len());
+        if kind == 0 {
+            return Err(format!("this LLVM does not know {MARK_AGAINST}"));
+        }
+        let against = LLVMCreateEnumAttribute(context, kind, 0);
         let mut function = LLVMGetFirstFunction(module);
         while !function.is_null() {
             if LLVMIsDeclaration(function) == 0 {
@@ -198,7 +206,9 @@ unsafe fn mark_functions(context: Handle, module: Handle) -> Result<(), String> 
                 let name = LLVMGetValueName2(function, &mut length);
                 let name = std::slice::from_raw_parts(name.cast::<u8>(), length);
                 let left_alone = name.windows(LEFT_ALONE.len()).any(|part| part == LEFT_ALONE);
-                LLVMAddAttributeAtIndex(function, FUNCTION, if left_alone { against } else { mark });
+                if left_alone || !has_atomic_operations(function) {
+                    LLVMAddAttributeAtIndex(function, FUNCTION, against);
+                }
                 if left_alone {
                     // What it has others do, such as copying, does not count either.
                     ignore_accesses(context, module, function);
@@ -214,6 +224,30 @@ unsafe fn mark_functions(context: Handle, module: Handle) -> Result<(), String> 
         }
     }
     Ok(())
+}
+
+/// True if a function orders threads by itself.
+///
+/// # Safety
+/// The function has a body.
+unsafe fn has_atomic_operations(function: Handle) -> bool {
+    // SAFETY: by the contract; only loads and stores are asked for their order.
+    unsafe {
+        let mut block = LLVMGetFirstBasicBlock(function);
+        while !block.is_null() {
+            let mut instruction = LLVMGetFirstInstruction(block);
+            while !instruction.is_null() {
+                match LLVMGetInstructionOpcode(instruction) {
+                    FENCE | COMPARE_AND_EXCHANGE | READ_AND_WRITE => return true,
+                    LOAD | STORE if LLVMGetOrdering(instruction) != NOT_ATOMIC => return true,
+                    _ => {}
+                }
+                instruction = LLVMGetNextInstruction(instruction);
+            }
+            block = LLVMGetNextBasicBlock(block);
+        }
+        false
+    }
 }
 
 /// Has the accesses ignored that are made while a function runs.

@@ -2,9 +2,9 @@
 //!
 //! The compiler puts them into the crates of the program if it is asked by flags that are not stable yet; it is allowed to take
 //! them by a variable of its environment that is set for these calls alone. Rust's own library comes without the calls. It
-//! carries its bitcode inside, though, and the compiler its LLVM: so a copy of the library is made that has them
-//! (`crates/facade/instrument`), once for each compiler. Then all that orders threads is seen where it happens, down to the
-//! atomic operations of locks and channels, and our `std` is not needed.
+//! carries its bitcode inside, though, and the compiler its LLVM: so a copy of the library is made that has those of atomic
+//! operations (`crates/facade/instrument`), once for each compiler. Then all that orders threads is seen where it happens, in locks
+//! and channels, and our `std` is not needed.
 //!
 //! If no such copy can be made the user is told. Our `std` then tells what the library orders, and what the library does to memory
 //! for itself is not seen.
@@ -73,7 +73,8 @@ impl Sanitizer {
             Err(error) => {
                 let mut words = own_words(toolchain, files, None)?;
                 crate::tell(&format!(
-                    "warning: the library of Rust {} cannot be watched ({error:#}): races inside of it are not seen",
+                    "warning: the library of Rust {} cannot be watched ({error:#}): what it does to \
+                     memory for itself is not seen",
                     toolchain.release()
                 ));
                 words.push(NOT_SHARED.into());
@@ -181,7 +182,6 @@ fn library(toolchain: &Toolchain, files: &RuntimeFiles) -> Result<PathBuf> {
     if folder.exists() {
         return Ok(folder);
     }
-    crate::tell(&format!("the library of Rust {} is made ready to be watched, once", toolchain.release()));
     let place = tempfile::Builder::new().prefix(".library-").tempdir_in(files.folder())?;
     make_library(toolchain, files, &original, &place)?;
     fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
@@ -196,6 +196,7 @@ fn library(toolchain: &Toolchain, files: &RuntimeFiles) -> Result<PathBuf> {
 fn make_library(toolchain: &Toolchain, files: &RuntimeFiles, original: &Path, place: &TempDir) -> Result<()> {
     let libraries = Path::new("lib/rustlib").join(toolchain.host()).join("lib");
     link_all(original, place.path(), &libraries)?;
+    crate::tell(&format!("the library of Rust {} is made ready to be watched, once", toolchain.release()));
     let work = tempfile::tempdir_in(files.folder())?;
     let program = work.path().join("instrument");
     compile_instrumenter(toolchain, files, original, &program)?;
