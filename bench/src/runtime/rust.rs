@@ -215,3 +215,27 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_tells_its_time() {
+        let time = processor("result 7\nnanoseconds 1500000\n").expect("there is one");
+        assert_eq!(time, Duration::from_micros(1500));
+        assert!(processor("result 7\n").is_err());
+    }
+
+    #[test]
+    fn a_package_is_copied_without_what_was_built() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        for folder in ["src/bin", "target/release"] {
+            std::fs::create_dir_all(from.join(folder)).expect("a folder");
+        }
+        std::fs::write(from.join("src/bin/a.rs"), "fn main() {}").expect("a file");
+        copy(&from, &to).expect("it can be copied");
+        assert!(to.join("src/bin/a.rs").exists() && !to.join("target").exists());
+    }
+}
