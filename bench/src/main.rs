@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
 use keirin_bench::runtime::online::{self, Library, Mode};
-use keirin_bench::runtime::{self, Compiler, adversarial, stress};
+use keirin_bench::runtime::{self, Compiler, adversarial, rust, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
 use keirin_bench::{analyses, atomtracker, many_tasks, oracle, tasks, traces, transactions};
@@ -89,6 +89,15 @@ fn main() -> Result<()> {
                 compilers: compilers(arguments),
             };
             runtime::tables(&programs()?, &settings, print)
+        }
+        Some(("rust", arguments)) => {
+            let settings = rust::Settings {
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                share: *arguments.get_one("share").expect("has a default"),
+                threads: *arguments.get_one("threads").expect("has a default"),
+                kernels: all_of(arguments, "kernels"),
+            };
+            rust::tables(&programs()?, &settings, print)
         }
         Some(("tasks-online", arguments)) => {
             let settings = online::Settings {
@@ -243,6 +252,16 @@ fn command_line() -> Command {
                     rounds.clone(),
                     compiler.clone(),
                     counted("threads", "2", 64).help("Threads of each kernel"),
+                    counted("share", "100", 1000).help("Per cent of the usual work of each kernel"),
+                    Arg::new("kernels").value_name("KERNEL").num_args(0..).help("Kernels; all by default"),
+                ]),
+        )
+        .subcommand(
+            Command::new("rust")
+                .about("What it costs to watch Rust programs, and false reports, beside the real thread sanitizer")
+                .args([
+                    rounds.clone(),
+                    counted("threads", "2", 64).help("Threads of each program"),
                     counted("share", "100", 1000).help("Per cent of the usual work of each kernel"),
                     Arg::new("kernels").value_name("KERNEL").num_args(0..).help("Kernels; all by default"),
                 ]),

@@ -5,6 +5,7 @@ pub mod adversarial;
 pub(crate) mod build;
 pub mod online;
 mod ratios;
+pub mod rust;
 pub mod stress;
 
 pub use build::Compiler;

@@ -90,7 +90,7 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Ending> {
     };
     match matches.subcommand() {
         Some(("run", matches)) => cmd::run::run(&words(matches), &options::load(Table::Run, matches)?),
-        Some(("cargo", matches)) => cmd::cargo::run(&words(matches), &options::load(Table::Run, matches)?),
+        Some(("cargo", matches)) => cmd::cargo::run(&words(matches), &options::load(Table::Cargo, matches)?),
         Some(("record", matches)) => {
             cmd::record::run(&words(matches), &options::load(Table::Record, matches)?)
         }
@@ -155,7 +155,7 @@ fn command_line() -> Command {
                 .arg(program()),
         )
         .subcommand(
-            with_options(Command::new("cargo"), Table::Run)
+            with_options(Command::new("cargo"), Table::Cargo)
                 .about("Builds, runs or tests Rust programs by cargo, and reports what is wrong: cargo keirin test")
                 .after_help(
                     "Options of keirin come first, then the words for cargo: cargo keirin --format json test --release. Exit \
@@ -294,7 +294,7 @@ fn with_options(mut command: Command, table: Table) -> Command {
     for row in options::rows_of(table) {
         let default = match (table, row.name) {
             // It depends on the program.
-            (Table::Run, "analysis") => "",
+            (Table::Run | Table::Cargo, "analysis") => "",
             _ => row.default,
         };
         let help = if default.is_empty() {

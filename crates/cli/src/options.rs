@@ -33,10 +33,19 @@ pub(crate) enum Command {
     Stats,
     Explain,
     Run,
+    /// Takes all that `Run` takes.
+    Cargo,
     Record,
     Simulate,
     Infer,
     Detect,
+}
+
+impl Command {
+    /// True if an option that some commands take is one of this command's.
+    fn is_among(self, commands: &[Command]) -> bool {
+        commands.contains(&self) || self == Command::Cargo && commands.contains(&Command::Run)
+    }
 }
 
 /// One row of the table.
@@ -84,7 +93,7 @@ macro_rules! options {
             /// and a demonstration must not write the project's baseline.
             pub(crate) fn keep_only(&mut self, command: Command) {
                 let default = Self::default();
-                $(if ![$(Command::$command),+].contains(&command) {
+                $(if !command.is_among(&[$(Command::$command),+]) {
                     self.$field = default.$field;
                 })+
             }
@@ -105,7 +114,7 @@ macro_rules! options {
 
 options! {
     "analysis" analysis: Analyses = "velodrome", "NAMES", [Check Run],
-        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. The default of `keirin run` is fasttrack, or ptracer for a program with OpenMP or oneTBB";
+        "Analyses to run in one pass, separated by commas: velodrome, aerodrome, fasttrack, eraser, atomizer, empty; for every schedule of a run with tasks: spd3, ptracer, all-sets, task-atomicity. The default of `keirin run` is fasttrack, or ptracer for a program with OpenMP or oneTBB; of `cargo keirin` task-atomicity, or fasttrack with --races";
     "algorithm" algorithm: Algorithm = "keirin", "NAME", [Check Run],
         "`keirin` for our own algorithms, `published` for those of the papers, to compare; of a program that runs only those of ptracer and task-atomicity";
     "check" check: Checks = "annotated,gaps", "LIST", [Check Run],
@@ -172,6 +181,8 @@ options! {
         "How much shadow memory the runtime may take inside of the program, as 500M or 4G; memory that the program touches later is not looked at, and that is told";
     "library-locks" library_locks: bool = "", "", [Run Record],
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
+    "races" races: bool = "", "", [Cargo],
+        "Look for data races, which unsafe code can have: the program is built with its memory accesses told, which are watched instead of what locks guard";
     "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats Simulate Infer Detect],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
@@ -242,7 +253,7 @@ options! {
 
 /// The option names that a command takes.
 pub(crate) fn rows_of(command: Command) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| row.commands.contains(&command))
+    ROWS.iter().filter(move |row| command.is_among(row.commands))
 }
 
 /// The known name that looks most like an unknown one.
@@ -284,6 +295,7 @@ mod tests {
             Command::Stats => "stats",
             Command::Explain => "explain",
             Command::Run => "run",
+            Command::Cargo => "cargo",
             Command::Record => "record",
             Command::Simulate => "simulate",
             Command::Infer => "infer",
@@ -299,7 +311,7 @@ mod tests {
              An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
              (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
              (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
-             over the file. Lists of files add up.\n\n\
+             over the file. Lists of files add up. `cargo keirin` (`cargo`) takes what `run` takes, too.\n\n\
              | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
         );
         for row in ROWS {

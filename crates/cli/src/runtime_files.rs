@@ -62,6 +62,11 @@ impl RuntimeFiles {
         self.folder.join("facade")
     }
 
+    /// The source of the program that puts the sanitizer's calls into Rust's own library.
+    pub(crate) fn instrumenter(&self) -> PathBuf {
+        self.folder.join("facade/instrument/main.rs")
+    }
+
     /// Another one for each content of the files.
     pub(crate) const fn digest(&self) -> &'static str {
         DIGEST

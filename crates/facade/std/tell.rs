@@ -14,6 +14,59 @@ unsafe extern "C" {
     safe fn __keirin_happens_after(token: usize);
 }
 
+#[cfg(keirin_accesses)]
+unsafe extern "C" {
+    safe fn __tsan_ignore_thread_begin();
+    safe fn __tsan_ignore_thread_end();
+}
+
+/// While it lives accesses of the thread are not looked at. The real library is not instrumented, but its generic code is, in the crates
+/// of the program: what it does there is in an order that only the rest of the library knows. Nothing where accesses are not told at all.
+pub(crate) struct Unseen(());
+
+impl Unseen {
+    #[inline(always)]
+    pub(crate) fn begin() -> Self {
+        #[cfg(keirin_accesses)]
+        __tsan_ignore_thread_begin();
+        Unseen(())
+    }
+}
+
+impl Drop for Unseen {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cfg(keirin_accesses)]
+        __tsan_ignore_thread_end();
+    }
+}
+
+/// Something of the real library that is dropped unseen.
+pub(crate) struct DroppedUnseen<T>(real::mem::ManuallyDrop<T>);
+
+impl<T> DroppedUnseen<T> {
+    pub(crate) fn new(value: T) -> Self {
+        DroppedUnseen(real::mem::ManuallyDrop::new(value))
+    }
+}
+
+impl<T> real::ops::Deref for DroppedUnseen<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for DroppedUnseen<T> {
+    fn drop(&mut self) {
+        let _unseen = Unseen::begin();
+        // SAFETY: it is not used any more.
+        unsafe { real::mem::ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
 /// How a lock is held.
 #[derive(Clone, Copy)]
 pub(crate) enum Mode {

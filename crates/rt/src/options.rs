@@ -28,6 +28,9 @@ pub(crate) struct Options {
     pub(crate) exact_order: bool,
     /// The code is not instrumented: no accesses count but those of objects that are told one by one.
     pub(crate) objects_only: bool,
+    /// Calls and accesses are told by the compiler's hooks alone: not by functions of the C library, which code without hooks calls
+    /// as well, nor by what Rust's locks guard.
+    pub(crate) hooks_only: bool,
     /// Tasks or threads are ordered by more than how they were spawned and waited for.
     pub(crate) order_beside_tree: bool,
     /// Bytes of shadow memory.
@@ -133,6 +136,7 @@ impl Options {
                     Err(_) => false,
                 },
                 "objects-only" => assign(&mut options.objects_only, flag(&text)),
+                "hooks-only" => assign(&mut options.hooks_only, flag(&text)),
                 "order-beside-tree" => assign(&mut options.order_beside_tree, flag(&text)),
                 "library-locks" => assign(&mut options.library_locks, flag(&text)),
                 "adversarial" => {

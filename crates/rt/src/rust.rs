@@ -65,6 +65,9 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
     if !watch::is_on() {
         return;
     }
+    if watch::hooks_only() {
+        return tell();
+    }
     watch::on_thread(|thread: &mut Thread| {
         let stack = Stack::walk(frame, thread.stack_end);
         thread.look_at_stack(stack.calls());
@@ -164,6 +167,9 @@ rust_hooks! {
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
     /// the program.
     fn __keirin_rust_used(object, written, name, length; pc, frame) {
+        if watch::hooks_only() {
+            return;
+        }
         if watch::is_on() {
             TYPES.note(pc, name, length);
         }
@@ -209,7 +215,7 @@ rust_hooks! {
     /// A thread is about to be created, by a call that is made at once. (A thread is told by `pthread_create`, which is called from
     /// within Rust's library: here is where the program has asked for it.)
     fn __keirin_rust_spawns(_object, _detail, _third, _fourth; pc, frame) {
-        if watch::is_on() {
+        if watch::is_on() && !watch::hooks_only() {
             watch::on_thread(|thread: &mut Thread| {
                 let stack = Stack::walk(frame, thread.stack_end);
                 thread.look_at_stack(stack.calls());
@@ -220,7 +226,7 @@ rust_hooks! {
 
     /// The thread was created, or not.
     fn __keirin_rust_spawned(_object, _detail, _third, _fourth; _pc, _frame) {
-        if watch::is_on() {
+        if watch::is_on() && !watch::hooks_only() {
             watch::on_thread(Thread::look_away);
         }
     }

@@ -49,6 +49,8 @@ pub(crate) static UNWATCHED: AtomicU64 = AtomicU64::new(0);
 static ACCESSES: AtomicBool = AtomicBool::new(false);
 /// Somebody wants to hear of locks and the like.
 static SYNCHRONIZATION: AtomicBool = AtomicBool::new(false);
+/// See [`hooks_only`].
+static HOOKS_ONLY: AtomicBool = AtomicBool::new(false);
 static LIBRARY_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Functions are told, because they are recorded or may be atomic.
 static FUNCTIONS: AtomicBool = AtomicBool::new(false);
@@ -68,6 +70,7 @@ pub fn is_on() -> bool {
 /// Begins to watch: the calling thread is the first one.
 pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functions: bool) {
     LIBRARY_LOCKS.store(options.library_locks, Ordering::Relaxed);
+    HOOKS_ONLY.store(options.hooks_only, Ordering::Relaxed);
     ADVERSARY.store(options.adversary.is_some(), Ordering::Relaxed);
     FUNCTIONS.store(functions, Ordering::Relaxed);
     ACCESSES.store(watcher.minds_accesses() && !options.objects_only, Ordering::Relaxed);
@@ -82,6 +85,12 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
         unsafe { (*thread).stack_end = start::stack_end() };
     }
     ON.store(true, Ordering::Release);
+}
+
+/// True if calls and accesses are told by the compiler's hooks alone.
+#[inline]
+pub(crate) fn hooks_only() -> bool {
+    HOOKS_ONLY.load(Ordering::Relaxed)
 }
 
 /// As if a program were watched, so that who meets another waits; nothing is told to anybody.

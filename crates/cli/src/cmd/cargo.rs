@@ -7,6 +7,7 @@
 mod amend;
 mod arguments;
 mod crates;
+mod sanitizer;
 mod toolchain;
 mod wrapper;
 
@@ -22,6 +23,7 @@ use crate::process;
 use crate::runtime_files::{self, RuntimeFiles};
 use anyhow::{Context, Result, bail};
 use arguments::Arguments;
+use sanitizer::Sanitizer;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,12 +31,14 @@ use toolchain::Toolchain;
 
 /// What is checked if nothing is named: the accesses of safe Rust do not race.
 const ANALYSIS: AnalysisName = AnalysisName::TaskAtomicity;
+/// What is checked with `--races`.
+const ANALYSIS_OF_RACES: AnalysisName = AnalysisName::FastTrack;
 
 /// Runs cargo with the words of the command line.
 pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     let mut options = options.clone();
     if options.analysis.0.is_empty() {
-        options.analysis.0.push(ANALYSIS);
+        options.analysis.0.push(if options.races { ANALYSIS_OF_RACES } else { ANALYSIS });
     }
     check_options(&options)?;
     let filters = Filters::load(&options)?;
@@ -49,19 +53,25 @@ pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     let mut settings = Settings::new(folder.path(), &analyses, &options)?;
     let way = Way::of(&options);
     run::set_way(&mut settings, way, &options);
-    // Threads that are joined in any order, scopes, channels.
-    settings.set("order-beside-tree", "1");
-    settings.set("objects-only", "1");
+    let sanitizer = if options.races { Some(Sanitizer::prepare(&toolchain, &files)?) } else { None };
+    if sanitizer.as_ref().is_some_and(|sanitizer| !sanitizer.has_library()) {
+        settings.set("hooks-only", "1");
+    }
+    if sanitizer.is_none() {
+        // Threads that are joined in any order, scopes, channels.
+        settings.set("order-beside-tree", "1");
+        settings.set("objects-only", "1");
+    }
     if looking.critical_sections() {
         settings.set("critical-sections", "1");
     }
     let mut command = cargo(&arguments);
-    command.env("CARGO_TARGET_DIR", target_folder(&arguments, &toolchain, &files)?);
+    command.env("CARGO_TARGET_DIR", target_folder(&arguments, &toolchain, &files, sanitizer.as_ref())?);
     if !arguments.has_target() {
         // What runs while it is built, build scripts and macros, is told apart by not having a target.
         command.env("CARGO_BUILD_TARGET", toolchain.host());
     }
-    wrapper::set(&mut command, &toolchain, &files)?;
+    wrapper::set(&mut command, &toolchain, &files, sanitizer.as_ref())?;
     command.env("KEIRIN_RUNTIME", settings.into_text());
     let status = process::run(&mut command).context("cannot run cargo")?;
     let mut collected = run::collect(folder.path())?;
@@ -92,6 +102,11 @@ fn check_options(options: &Options) -> Result<()> {
         bail!(
             "cargo keirin checks programs while they run: to record or examine one, build it with `cargo keirin build`, and \
              use `keirin run --examine` on it"
+        );
+    }
+    if options.races && options.analysis.0 != [ANALYSIS_OF_RACES] {
+        bail!(
+            "--races is about data races, which fasttrack finds: leave out --analysis, or run it a second time without --races"
         );
     }
     let of_functions = |rule: &Rule| !matches!(rule, Rule::CriticalSections);
@@ -127,8 +142,18 @@ fn cargo(arguments: &Arguments) -> Command {
 
 /// The folder for what is built: below the one that cargo would use, so that it goes with `cargo clean`, and another one for
 /// each version of keirin and of the compiler. (Cargo does not build again what another compiler has built in its name.)
-fn target_folder(arguments: &Arguments, toolchain: &Toolchain, files: &RuntimeFiles) -> Result<PathBuf> {
-    let name = format!("keirin-{}-{}", files.digest(), toolchain.digest());
+fn target_folder(
+    arguments: &Arguments,
+    toolchain: &Toolchain,
+    files: &RuntimeFiles,
+    sanitizer: Option<&Sanitizer>,
+) -> Result<PathBuf> {
+    let kind = match sanitizer.map(Sanitizer::has_library) {
+        None => "",
+        Some(true) => "-races",
+        Some(false) => "-races-without-library",
+    };
+    let name = format!("keirin-{}-{}{kind}", files.digest(), toolchain.digest());
     if let Some(folder) = arguments.target_folder() {
         return Ok(std::path::absolute(folder)?.join(name));
     }

@@ -317,7 +317,10 @@ pub(super) fn report(reported: &Reported<'_>, collected: &Collected, shown: &Sho
         ));
     }
     if options.analysis.0 == [AnalysisName::FastTrack] {
-        let next = format!("keirin run --analysis velodrome --atomic critical-sections -- {word}");
+        let next = match reported.word {
+            Some(_) => format!("keirin run --analysis velodrome --atomic critical-sections -- {word}"),
+            None => "the same without --races, for atomicity".to_owned(),
+        };
         watched.next_when_clean = Some(next);
     }
     if Way::of(options) == Way::Tasks {

@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The options of one run, from all sources.
 pub(crate) fn load(command: Command, matches: &ArgMatches) -> Result<Options> {
     let mut options = Options::default();
-    if command == Command::Run {
+    if matches!(command, Command::Run | Command::Cargo) {
         // What suits the program.
         options.analysis = Analyses(Vec::new());
     }

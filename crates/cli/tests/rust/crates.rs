@@ -1,6 +1,7 @@
 //! A crate as a user has it, and crates that something is wrong with.
 
 use super::support::{Project, folder_of_tests};
+use std::os::unix::fs::PermissionsExt;
 
 fn example(name: &str) -> Project {
     Project::new(&folder_of_tests().join("projects/cargo"), name)
@@ -63,4 +64,30 @@ fn what_cannot_be_done_for_several_programs_is_refused() {
     let run = example("refused").cargo_keirin(&["--examine"], &["test"]);
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.err.contains("cargo keirin checks programs while they run"), "{run:?}");
+}
+
+#[test]
+fn races_are_looked_for_by_one_analysis() {
+    let run = example("refused").cargo_keirin(&["--races", "--analysis", "eraser"], &["test"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("--races is about data races"), "{run:?}");
+}
+
+/// A compiler whose library cannot be rewritten: there is a warning, no false report, and races of the program are found.
+#[test]
+fn without_the_library_its_order_is_still_known() {
+    let project = Project::new(&folder_of_tests().join("programs/rust/races"), "races-without-library");
+    let compiler = project.path().join("compiler");
+    let text = "#!/bin/sh\n[ \"$*\" = '--print sysroot' ] && echo /nonexistent && exit\nexec rustc \"$@\"\n";
+    std::fs::write(&compiler, text).unwrap();
+    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let project = project.with("RUSTC", compiler.display());
+    for (program, code) in [("channels", 0), ("once", 0), ("locks", 0), ("relaxed_flag", 66)] {
+        let run = project.cargo_keirin(&["--races"], &["run", "--bin", program]);
+        assert_eq!(run.code, code, "{program}: {run:?}");
+        assert!(
+            run.err.contains("warning: the library of Rust") && run.err.contains("/nonexistent"),
+            "{run:?}"
+        );
+    }
 }

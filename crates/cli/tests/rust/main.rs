@@ -1,5 +1,5 @@
-//! Rust programs with what must be found in them (`tests/programs/rust`), and a crate as a user has it (`tests/projects/cargo`),
-//! under `cargo keirin`.
+//! Rust programs with what must be found in them (`tests/programs/rust`, and with `--races` its folder `races`), and a crate as a user
+//! has it (`tests/projects/cargo`), under `cargo keirin`.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -82,41 +82,80 @@ impl Program {
 /// The variable that says on how many threads the tasks of rayon run.
 const RAYON_THREADS: &str = "RAYON_NUM_THREADS";
 
-/// Runs each program some times, as a debug or a release build: those with tasks on some numbers of threads in turn.
-fn check(profile: &[&str]) {
-    let wanted = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
-    let runs: usize = std::env::var("KEIRIN_PROGRAM_RUNS").map_or(2, |runs| runs.parse().unwrap());
-    let threads = std::env::var("KEIRIN_PROGRAM_THREADS").unwrap_or("1,4,2".to_owned());
-    let threads: Vec<&str> = threads.split(',').collect();
-    let project =
-        Project::new(&folder_of_tests().join("programs/rust"), &format!("programs{}", profile.concat()));
-    let built = project.cargo_keirin(&[], &[&["build", "--bins"], profile].concat());
-    assert_eq!(built.code, 0, "{built:?}");
-    let mut differences = Vec::new();
-    for path in support::files(&project.path().join("src/bin")) {
-        let program = Program::read(&path);
-        if !program.name.contains(&wanted) {
-            continue;
-        }
-        for threads in threads.iter().cycle().take(runs) {
-            let words = [&["run", "--bin", &program.name], profile].concat();
-            let (run, report) = project.report(&words, &[(RAYON_THREADS, threads)]);
-            let code = if program.expected.is_empty() { 0 } else { 66 };
-            if run.code != code {
-                differences.push(format!("{}: exit code {}", program.name, run.code));
+/// Programs that are built and run the same way.
+struct Programs {
+    /// Where they are, below those of all.
+    folder: &'static str,
+    /// What keirin is told.
+    options: &'static [&'static str],
+    /// What cargo is told.
+    profile: &'static [&'static str],
+    /// How many threads they use, each in turn; the programs that say so themselves get any number.
+    threads: Vec<usize>,
+}
+
+impl Programs {
+    /// Runs each program some times.
+    fn check(&self) {
+        let wanted = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
+        let Programs { folder, options, profile, threads } = self;
+        let name = [folder, &*profile.concat()].concat().replace('/', "-");
+        let project = Project::new(&folder_of_tests().join("programs").join(folder), &name);
+        let built = project.cargo_keirin(options, &[&["build", "--bins"], *profile].concat());
+        assert_eq!(built.code, 0, "{built:?}");
+        let mut differences = Vec::new();
+        for path in support::files(&project.path().join("src/bin")) {
+            let program = Program::read(&path);
+            if !program.name.contains(&wanted) {
+                continue;
             }
-            differences.extend(program.differences(&report));
+            for threads in threads {
+                let project = project.with("THREADS", threads).with(RAYON_THREADS, threads);
+                let (run, report) =
+                    project.report(options, &[&["run", "--bin", &program.name], *profile].concat());
+                let code = if program.expected.is_empty() { 0 } else { 66 };
+                if run.code != code {
+                    differences.push(format!("{}: exit code {}", program.name, run.code));
+                }
+                differences.extend(program.differences(&report));
+            }
         }
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
     }
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// How often each program runs, if the environment says so.
+fn runs() -> Option<usize> {
+    std::env::var("KEIRIN_PROGRAM_RUNS").ok().map(|runs| runs.parse().unwrap())
+}
+
+fn programs(profile: &'static [&'static str]) -> Programs {
+    let threads = std::env::var("KEIRIN_PROGRAM_THREADS").unwrap_or("1,4,2".to_owned());
+    let threads: Vec<usize> = threads.split(',').map(|threads| threads.parse().unwrap()).collect();
+    let threads = threads.into_iter().cycle().take(runs().unwrap_or(2)).collect();
+    Programs { folder: "rust", options: &[], profile, threads }
+}
+
+/// On 1, 2 and 4 threads in turn, as far as there are runs.
+fn programs_with_races(profile: &'static [&'static str]) -> Programs {
+    let threads = [2, 4, 1].into_iter().cycle().take(runs().unwrap_or(1)).collect();
+    Programs { folder: "rust/races", options: &["--races"], profile, threads }
 }
 
 #[test]
 fn programs_without_optimization() {
-    check(&[]);
+    programs(&[]).check();
 }
 
 #[test]
 fn programs_with_optimization() {
-    check(&["--release"]);
+    programs(&["--release"]).check();
+}
+
+#[test]
+fn programs_with_races_are_told_apart() {
+    programs_with_races(&[]).check();
+    if runs().is_some() {
+        programs_with_races(&["--release"]).check();
+    }
 }

@@ -19,7 +19,11 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A copy of a project. What was built in it before is still there, as it is for a user.
-pub(super) struct Project(PathBuf);
+pub(super) struct Project {
+    folder: PathBuf,
+    /// Variables that its programs find.
+    environment: Vec<(&'static str, String)>,
+}
 
 /// What a run did.
 #[derive(Debug)]
@@ -40,24 +44,26 @@ impl Project {
         let text = std::fs::read_to_string(&manifest).unwrap();
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         std::fs::write(&manifest, text.replace("../../../crates", crates.to_str().unwrap())).unwrap();
-        Project(folder)
+        Project { folder, environment: Vec::new() }
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.folder
+    }
+
+    /// The same, with a variable that its programs find.
+    pub(super) fn with(&self, name: &'static str, value: impl ToString) -> Self {
+        let mut environment = self.environment.clone();
+        environment.push((name, value.to_string()));
+        Project { folder: self.folder.clone(), environment }
     }
 
     pub(super) fn write(&self, name: &str, content: &str) {
-        std::fs::write(self.0.join(name), content).unwrap();
+        std::fs::write(self.folder.join(name), content).unwrap();
     }
 
     /// `cargo keirin OPTIONS WORDS`, as a user types it.
     pub(super) fn cargo_keirin(&self, options: &[&str], words: &[&str]) -> Run {
-        self.cargo_keirin_with(options, words, &[])
-    }
-
-    /// The same with variables.
-    fn cargo_keirin_with(&self, options: &[&str], words: &[&str], variables: &[(&str, &str)]) -> Run {
         let folder = Path::new(env!("CARGO_BIN_EXE_cargo-keirin")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("cargo");
@@ -71,20 +77,21 @@ impl Project {
                 command.env_remove(name);
             }
         }
-        command.arg("keirin").args(options).args(words).current_dir(&self.0);
+        command.arg("keirin").args(options).args(words).current_dir(&self.folder);
         command.env("PATH", format!("{}:{path}", folder.display()));
         command.env("KEIRIN_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-        command.envs(variables.iter().copied());
+        command.envs(self.environment.iter().cloned());
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Run { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
     /// The same, with the report in JSON.
-    pub(super) fn report(&self, words: &[&str], variables: &[(&str, &str)]) -> (Run, Value) {
-        let path = self.0.join("report.json");
+    pub(super) fn report(&self, options: &[&str], words: &[&str]) -> (Run, Value) {
+        let path = self.folder.join("report.json");
         let _ = std::fs::remove_file(&path);
-        let run = self.cargo_keirin_with(&["--format", "json", "--output", "report.json"], words, variables);
+        let run =
+            self.cargo_keirin(&[options, &["--format", "json", "--output", "report.json"]].concat(), words);
         let text = std::fs::read(&path).unwrap_or_else(|error| panic!("no report: {error}; {run:?}"));
         (run, serde_json::from_slice(&text).unwrap())
     }

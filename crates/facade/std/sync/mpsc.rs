@@ -4,7 +4,7 @@
 //! Order is told for the channel and not for each message: a receive comes after all sends so far. That is more order than there
 //! is, so that less is found, and nothing wrong.
 
-use crate::tell;
+use crate::tell::{self, DroppedUnseen, Unseen};
 use real::fmt;
 use real::sync::mpsc as original;
 use real::time::Duration;
@@ -23,7 +23,7 @@ impl Order {
     #[inline(always)]
     fn sending<R, E>(self, send: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
         tell::before(self.sent);
-        let result = send();
+        let result = unseen(send);
         if self.received != 0 && result.is_ok() {
             tell::after(self.received);
         }
@@ -40,7 +40,7 @@ impl Order {
         if self.received != 0 {
             tell::before(self.received);
         }
-        let result = receive();
+        let result = unseen(receive);
         if result.as_ref().map_or_else(disconnected, |_| true) {
             tell::after(self.sent);
         }
@@ -48,35 +48,44 @@ impl Order {
     }
 }
 
+/// Does something whose accesses are not looked at.
+#[inline(always)]
+fn unseen<R>(act: impl FnOnce() -> R) -> R {
+    let _unseen = Unseen::begin();
+    act()
+}
+
 /// `std::sync::mpsc::channel`.
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let (sender, receiver) = original::channel();
+    let (sender, receiver) = unseen(original::channel);
+    let (sender, receiver) = (DroppedUnseen::new(sender), DroppedUnseen::new(receiver));
     let order = Order { sent: tell::token(), received: 0 };
     (Sender { sender, order }, Receiver { receiver, order })
 }
 
 /// `std::sync::mpsc::sync_channel`.
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
-    let (sender, receiver) = original::sync_channel(bound);
+    let (sender, receiver) = unseen(|| original::sync_channel(bound));
+    let (sender, receiver) = (DroppedUnseen::new(sender), DroppedUnseen::new(receiver));
     let order = Order { sent: tell::token(), received: tell::token() };
     (SyncSender { sender, order }, Receiver { receiver, order })
 }
 
 /// `std::sync::mpsc::Sender`.
 pub struct Sender<T> {
-    sender: original::Sender<T>,
+    sender: DroppedUnseen<original::Sender<T>>,
     order: Order,
 }
 
 /// `std::sync::mpsc::SyncSender`.
 pub struct SyncSender<T> {
-    sender: original::SyncSender<T>,
+    sender: DroppedUnseen<original::SyncSender<T>>,
     order: Order,
 }
 
 /// `std::sync::mpsc::Receiver`.
 pub struct Receiver<T> {
-    receiver: original::Receiver<T>,
+    receiver: DroppedUnseen<original::Receiver<T>>,
     order: Order,
 }
 
@@ -121,13 +130,13 @@ impl<T> Receiver<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        Sender { sender: self.sender.clone(), order: self.order }
+        Sender { sender: DroppedUnseen::new(unseen(|| (*self.sender).clone())), order: self.order }
     }
 }
 
 impl<T> Clone for SyncSender<T> {
     fn clone(&self) -> Self {
-        SyncSender { sender: self.sender.clone(), order: self.order }
+        SyncSender { sender: DroppedUnseen::new(unseen(|| (*self.sender).clone())), order: self.order }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Once` and `OnceLock`: who finds it done comes after who has done it.
 
 use super::OnceState;
-use crate::tell;
+use crate::tell::{self, Unseen};
 use real::fmt;
 use real::panic::{RefUnwindSafe, UnwindSafe};
 use real::sync as original;
@@ -98,18 +98,24 @@ impl<T> OnceLock<T> {
 
     pub fn set(&self, value: T) -> Result<(), T> {
         tell::before(self.address());
+        let unseen = Unseen::begin();
         let result = self.0.set(value);
+        drop(unseen);
         tell::after(self.address());
         result
     }
 
     #[inline]
     pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
+        // The value is put in place after that is told.
+        let mut unseen = None;
         let value = self.0.get_or_init(|| {
             let value = f();
             tell::before(self.address());
+            unseen = Some(Unseen::begin());
             value
         });
+        drop(unseen);
         tell::after(self.address());
         value
     }

@@ -53,7 +53,7 @@ fn counts_for_conditions(pc: usize) -> bool {
 /// Tells a read of bytes, if there are any.
 #[inline]
 fn tell_read<T>(memory: *const T, size: usize, pc: usize) {
-    if size > 0 {
+    if size > 0 && !watch::hooks_only() {
         watch::read(memory as usize, size, pc);
     }
 }
@@ -61,7 +61,7 @@ fn tell_read<T>(memory: *const T, size: usize, pc: usize) {
 /// Tells a write of bytes, if there are any.
 #[inline]
 fn tell_write<T>(memory: *const T, size: usize, pc: usize) {
-    if size > 0 {
+    if size > 0 && !watch::hooks_only() {
         watch::write(memory as usize, size, pc);
     }
 }

@@ -64,6 +64,18 @@ impl Toolchain {
         &self.version.commit
     }
 
+    /// The compiler, to be called for something of ours. The flags of the user are for the user's code.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.compiler);
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        command
+    }
+
+    /// What people call it.
+    pub(super) fn release(&self) -> &str {
+        &self.version.release
+    }
+
     /// The documentation tool that belongs to it.
     pub(super) fn documentation_tool(&self) -> PathBuf {
         let compiler = Path::new(&self.compiler);
@@ -75,8 +87,9 @@ impl Toolchain {
         std::env::var_os("RUSTDOC").filter(|name| !name.is_empty()).map_or(name, PathBuf::from)
     }
 
-    /// The folder with our `std`, compiled. None: it cannot be compiled by this release, and the user was told.
-    pub(super) fn facade(&self, files: &RuntimeFiles) -> Result<Option<PathBuf>> {
+    /// The folder with our `std`, compiled; for programs that tell their accesses it is another one. None: it cannot be compiled by this
+    /// release, and the user was told.
+    pub(super) fn facade(&self, files: &RuntimeFiles, accesses: bool) -> Result<Option<PathBuf>> {
         let Version { release, minor, commit, .. } = &self.version;
         if *minor < KNOWN.0 {
             crate::tell(&format!(
@@ -85,11 +98,12 @@ impl Toolchain {
             ));
             return Ok(None);
         }
-        let folder = files.folder().join(format!("std-{commit}"));
+        let kind = if accesses { "-accesses" } else { "" };
+        let folder = files.folder().join(format!("std-{commit}{kind}"));
         let library = folder.join("libstd.rlib");
         if !library.exists() {
             std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            if !self.compile(files, &folder, &library)? {
+            if !self.compile(files, &folder, &library, accesses)? {
                 crate::tell(&format!(
                     "warning: the std of keirin cannot be compiled by Rust {release}, which is not known yet (1.{} to 1.{} \
                      are): locks are not watched, and nothing will be found",
@@ -108,11 +122,11 @@ impl Toolchain {
     }
 
     /// Compiles our `std`. False: the compiler refuses it. Several may do it at the same time.
-    fn compile(&self, files: &RuntimeFiles, folder: &Path, library: &Path) -> Result<bool> {
+    fn compile(&self, files: &RuntimeFiles, folder: &Path, library: &Path, accesses: bool) -> Result<bool> {
         let place = tempfile::Builder::new().prefix(".compiling-").tempdir_in(folder)?;
         let built = place.path().join("libstd.rlib");
         let source = files.facades().join("std");
-        let mut command = Command::new(&self.compiler);
+        let mut command = self.command();
         command.args(["--crate-name", "std", "--crate-type", "rlib", "--edition", "2024"]);
         command.args(["-Cmetadata=keirin", "-Copt-level=3", "-Cdebuginfo=1", "-Cforce-frame-pointers=yes"]);
         command.args(["--cap-lints", "allow", "--target", self.host()]);
@@ -120,8 +134,9 @@ impl Toolchain {
         for (condition, _) in SINCE.iter().filter(|(_, since)| self.version.minor >= *since) {
             command.args(["--cfg", condition]);
         }
-        // The flags of the user are for the user's code.
-        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        if accesses {
+            command.args(["--cfg", "keirin_accesses"]);
+        }
         command.arg("-o").arg(&built).arg(source.join("lib.rs"));
         let output = command.output().with_context(|| format!("cannot run {}", self.compiler.display()))?;
         if !output.status.success() {

@@ -4,6 +4,7 @@
 //! built for a target is changed. Build scripts, macros and what they need have none: they run while the program is built.
 
 use super::crates;
+use super::sanitizer::{self, Sanitizer};
 use super::toolchain::Toolchain;
 use crate::runtime_files::RuntimeFiles;
 use anyhow::{Context, Result};
@@ -53,30 +54,51 @@ impl Tool {
             (Tool::Compiler, None) => return Ok(crate::cmd::Exit::Usage),
             (Tool::Documentation, _) => (&real, words),
         };
-        let mut words = words.to_vec();
-        if let Some(additions) = Additions::of(self, &words) {
-            words = kept(&words).into_iter().cloned().chain(additions.words()).collect();
-            if self == Tool::Compiler
-                && let Some(exit) = crates::compile(program, &mut words)?
-            {
-                return Ok(exit);
+        let mut command = Command::new(program);
+        match Additions::of(self, words) {
+            Some(additions) => {
+                let sanitizer = sanitizer::words();
+                let is_sanitized = sanitizer.is_some();
+                let kept = kept(words, is_sanitized).into_iter().cloned();
+                let mut words: Vec<OsString> = kept.chain(additions.words(sanitizer)).collect();
+                if is_sanitized {
+                    command.env(sanitizer::UNSTABLE.0, sanitizer::UNSTABLE.1);
+                } else if self == Tool::Compiler
+                    && let Some(exit) = crates::compile(program, &mut words)?
+                {
+                    return Ok(exit);
+                }
+                command.args(words)
             }
-        }
-        let error = Command::new(program).args(words).exec();
+            None => command.args(words),
+        };
+        let error = command.exec();
         Err(error).with_context(|| format!("cannot run {}", program.display()))
     }
 }
 
 /// Has cargo call us.
-pub(super) fn set(command: &mut Command, toolchain: &Toolchain, files: &RuntimeFiles) -> Result<()> {
+pub(super) fn set(
+    command: &mut Command,
+    toolchain: &Toolchain,
+    files: &RuntimeFiles,
+    sanitizer: Option<&Sanitizer>,
+) -> Result<()> {
     let folder = files.folder().join("bin");
     let own = std::env::current_exe().context("cannot find keirin itself")?;
     command.env("RUSTC_WRAPPER", link(&folder, COMPILER, &own)?);
     command.env(REAL_DOCUMENTATION, toolchain.documentation_tool());
     command.env("RUSTDOC", link(&folder, DOCUMENTATION, &own)?);
     command.env(OBJECT, files.object()).env(HOOKS, files.hooks());
-    match toolchain.facade(files)? {
-        Some(folder) => command.env(FACADE, folder).env(crates::SOURCES, files.facades()),
+    match sanitizer {
+        // What other crates do is seen by their own accesses.
+        Some(sanitizer) => sanitizer.set(command.env_remove(crates::SOURCES)),
+        None => sanitizer::unset(command.env(crates::SOURCES, files.facades())),
+    }
+    // What is seen in the library itself need not be told.
+    let told_apart = sanitizer.is_some_and(Sanitizer::has_library);
+    match if told_apart { None } else { toolchain.facade(files, sanitizer.is_some())? } {
+        Some(folder) => command.env(FACADE, folder),
         None => command.env_remove(FACADE).env_remove(crates::SOURCES),
     };
     Ok(())
@@ -136,8 +158,10 @@ impl Additions {
         Some(Additions { links: program || has("--test"), lines })
     }
 
-    fn words(self) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["-Cforce-frame-pointers=yes".into()];
+    fn words(self, sanitizer: Option<Vec<OsString>>) -> Vec<OsString> {
+        // The sanitizer tells which calls are open; else they are read from the stack.
+        let mut words = sanitizer.unwrap_or_else(|| vec!["-Cforce-frame-pointers=yes".into()]);
+        words.extend(["--cfg", "keirin", "--check-cfg=cfg(keirin)"].map(OsString::from));
         if self.lines {
             words.push("-Cdebuginfo=1".into());
         }
@@ -145,7 +169,6 @@ impl Additions {
         if let Some(folder) = variable(FACADE) {
             words.extend(["--extern".into(), join("std=", &Path::new(&folder).join("libstd.rlib"))]);
             words.extend(["-L".into(), join("dependency=", Path::new(&folder))]);
-            words.extend(["--cfg", "keirin", "--check-cfg=cfg(keirin)"].map(OsString::from));
         }
         if let (true, Some(object), Some(hooks)) = (self.links, variable(OBJECT), variable(HOOKS)) {
             words.push(join("-Clink-arg=", Path::new(&object)));
@@ -155,15 +178,24 @@ impl Additions {
     }
 }
 
-/// The words without those that would take the names of functions out of a program.
-fn kept(words: &[OsString]) -> Vec<&OsString> {
+/// The words without those that would take the names of functions out of a program, and without what does not go together with
+/// the sanitizer.
+fn kept(words: &[OsString], sanitizer: bool) -> Vec<&OsString> {
     let mut kept = Vec::new();
     let mut words = words.iter().peekable();
+    let goes = |option: &OsStr| {
+        option.to_str().is_some_and(|option| {
+            option.starts_with("strip=") || sanitizer && sanitizer::is_whole_program(option)
+        })
+    };
     while let Some(word) = words.next() {
-        let strips = |word: &OsStr| word.to_str().is_some_and(|word| word.starts_with("strip="));
-        if word == "-C" && words.peek().is_some_and(|next| strips(next)) {
+        if word == "-C" && words.peek().is_some_and(|next| goes(next)) {
             words.next();
-        } else if !word.to_str().is_some_and(|word| word.starts_with("-Cstrip=")) {
+        } else if !word
+            .to_str()
+            .and_then(|word| word.strip_prefix("-C"))
+            .is_some_and(|option| goes(OsStr::new(option)))
+        {
             kept.push(word);
         }
     }
@@ -191,7 +223,7 @@ fn codegen<'a>(words: &'a [&'a str], name: &'a str) -> impl Iterator<Item = &'a 
     })
 }
 
-fn join(before: &str, path: &Path) -> OsString {
+pub(super) fn join(before: &str, path: &Path) -> OsString {
     let mut word = OsString::from(before);
     word.push(path);
     word
@@ -236,10 +268,15 @@ mod tests {
 
     #[test]
     fn names_of_functions_stay_in_programs() {
-        let words: Vec<OsString> =
-            "-C strip=debuginfo -C opt-level=3 -Cstrip=symbols a.rs".split(' ').map(OsString::from).collect();
-        let kept: Vec<_> = kept(&words).into_iter().map(|word| word.to_str().unwrap()).collect();
-        assert_eq!(kept.join(" "), "-C opt-level=3 a.rs");
+        let words: Vec<OsString> = "-C strip=debuginfo -C opt-level=3 -Clto -Cstrip=symbols a.rs"
+            .split(' ')
+            .map(OsString::from)
+            .collect();
+        let kept = |sanitizer: bool| -> Vec<_> {
+            kept(&words, sanitizer).into_iter().map(|word| word.to_str().unwrap()).collect()
+        };
+        assert_eq!(kept(false).join(" "), "-C opt-level=3 -Clto a.rs");
+        assert_eq!(kept(true).join(" "), "-C opt-level=3 a.rs");
     }
 
     #[test]
