@@ -14,7 +14,7 @@ use keirin_core::analysis::tasks::published_ptracer::PublishedPtRacer;
 use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::analysis::tasks::{Flagged, TaskAnalysis};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FunctionId, GroupId, LockId, LockMode,
+    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LockMode,
     LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
 };
 use keirin_core::finding::{RawFinding, Rule, Verdict};
@@ -133,6 +133,8 @@ fn annotation() -> impl Strategy<Value = Op> {
             acquire
         }),
         1 => any::<u64>().prop_map(|bits| Op::Value { bits }),
+        1 => (0..4u32).prop_map(|back| Op::Operand { back }),
+        1 => id().prop_map(|formula| Op::Formula { formula: FormulaId(formula) }),
         2 => (select(vec![0u16, 1, 4, 8, u16::MAX]), id(), addr())
             .prop_map(|(size, group, addr)| Op::Group { size, group: GroupId(group), addr }),
         1 => Just(Op::IgnoreBegin),

@@ -1,0 +1,499 @@
+//! A question about schedules: events, what must come before what, what excludes each other, what is read, and which conditions
+//! must hold.
+//!
+//! **Values.** A read gets its value from the write that is chosen for it. A write's value is known, computed from what its
+//! task has read, or not known. As long as the values that a read can get are few, they are made into variables, one for each,
+//! and conditions into clauses ([`Problem::decide`]); otherwise an SMT solver must be asked ([`Problem::smtlib`]).
+//!
+//! **What is not known.** A condition on a value that is not known is taken not to hold for a schedule to be shown, and to hold
+//! for there to be none. So both answers are proofs, and the third one is [`Decision::Unknown`].
+//!
+//! **Locks** are excluded lazily: only pairs of sections that an answer puts into each other become clauses.
+
+use super::formula::Formula;
+use super::solver::{Answer, Edge, Limits, Literal, Solver};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// What a formula speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// What a [read](Problem::read) gets.
+    Read(u32),
+    /// A number.
+    Known(u64),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// What is written.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// This.
+    Known(u64),
+    /// What a formula gives, cut to some bits.
+    Computed(Rc<Formula>, Vec<Operand>, u64),
+    /// Nobody knows.
+    Unknown,
+}
+
+/// A read: for each write that it may read from the literal that says so, and the value.
+#[derive(Clone, Debug, Default)]
+pub struct Read {
+    /// If the literal holds, the value is read. One of them holds if the read happens.
+    pub from: Vec<(Literal, Value)>,
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// It must hold only if all these do.
+    pub if_all: Vec<Literal>,
+    /// What it says.
+    pub formula: Rc<Formula>,
+    /// About what.
+    pub operands: Vec<Operand>,
+    /// Whether its value must be other than zero, or zero.
+    pub wanted: bool,
+}
+
+/// A part of a task in which it holds a lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Takes the lock.
+    pub acquire: u32,
+    /// Gives it back, unless it never does.
+    pub release: Option<u32>,
+    /// Together with others.
+    pub shared: bool,
+    /// Whose it is: nobody excludes itself.
+    pub owner: u32,
+    /// Unless it surely happens, the literal that says so.
+    pub happens: Option<Literal>,
+}
+
+/// What a variable stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    preferred: bool,
+    pub(super) if_true: Option<Edge>,
+    pub(super) if_false: Option<Edge>,
+}
+
+/// The answer to a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// These events, in this order.
+    Feasible(Vec<u32>),
+    /// There is no such schedule.
+    Infeasible,
+    /// It depends on values that are not known.
+    Unknown,
+    /// It depends on more values than can be gone through.
+    TooManyValues,
+    /// The limits did not suffice.
+    GivenUp,
+}
+
+/// Figures about a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Events.
+    pub events: usize,
+    /// Variables of the solver, for orders and values.
+    pub variables: usize,
+    /// Conflicts on the way to the answer.
+    pub conflicts: u64,
+    /// How much was done.
+    pub work: u64,
+}
+
+/// So many values a read may have.
+const MOST_VALUES: usize = 64;
+
+/// So many combinations of values a formula may have.
+const MOST_COMBINATIONS: usize = 4096;
+
+/// In place of a value: nobody knows it.
+type Known = Option<u64>;
+
+/// A question.
+#[derive(Clone, Debug, Default)]
+pub struct Problem {
+    pub(super) events: u32,
+    pub(super) edges: Vec<Edge>,
+    pub(super) choices: Vec<Choice>,
+    pub(super) clauses: Vec<Vec<Literal>>,
+    /// For each lock its sections.
+    pub(super) locks: Vec<Vec<Section>>,
+    pub(super) reads: Vec<Read>,
+    pub(super) conditions: Vec<Condition>,
+    orders: FxHashMap<Edge, Literal>,
+}
+
+impl Problem {
+    /// A question in which nothing happens but the end of the schedule, which is the first event. All that comes before it is
+    /// what the schedule has.
+    pub fn new() -> Self {
+        Self { events: 1, ..Self::default() }
+    }
+
+    /// The end of the schedule.
+    pub const END: u32 = 0;
+
+    /// A further event. They are to be added in the order in which they were observed.
+    pub fn event(&mut self) -> u32 {
+        self.events += 1;
+        self.events - 1
+    }
+
+    /// How many events there are.
+    pub fn events(&self) -> usize {
+        self.events as usize
+    }
+
+    /// One event comes before another.
+    pub fn edge(&mut self, from: u32, to: u32) {
+        self.edges.push((from, to));
+    }
+
+    /// A choice; if it is made, or not made, events come in order.
+    pub fn choice(&mut self, preferred: bool, if_true: Option<Edge>, if_false: Option<Edge>) -> Literal {
+        self.choices.push(Choice { preferred, if_true, if_false });
+        Literal::positive(self.choices.len() as u32 - 1)
+    }
+
+    /// Holds if one event comes before another; otherwise it comes after it.
+    pub fn before(&mut self, from: u32, to: u32) -> Literal {
+        let (low, high) = (from.min(to), from.max(to));
+        let known = self.orders.get(&(low, high)).copied();
+        let literal = known.unwrap_or_else(|| {
+            // The end is the first event by number only.
+            let preferred = low != Self::END;
+            let literal = self.choice(preferred, Some((low, high)), Some((high, low)));
+            self.orders.insert((low, high), literal);
+            literal
+        });
+        if from == low { literal } else { !literal }
+    }
+
+    /// One of these must hold.
+    pub fn clause(&mut self, literals: Vec<Literal>) {
+        self.clauses.push(literals);
+    }
+
+    /// The sections of a lock.
+    pub fn lock(&mut self, sections: Vec<Section>) {
+        self.locks.push(sections);
+    }
+
+    /// Something is read. If it happens, one of the literals must be made to hold by a clause.
+    pub fn read(&mut self) -> u32 {
+        self.reads.push(Read::default());
+        self.reads.len() as u32 - 1
+    }
+
+    /// Says what may be read.
+    pub fn read_from(&mut self, read: u32, literal: Literal, value: Value) {
+        self.reads[read as usize].from.push((literal, value));
+    }
+
+    /// A condition must hold.
+    pub fn condition(&mut self, condition: Condition) {
+        self.conditions.push(condition);
+    }
+
+    /// Looks for a schedule.
+    pub fn decide(&self, limits: Limits) -> (Decision, Size) {
+        let mut size = Size { events: self.events(), ..Size::default() };
+        let Some(domains) = self.domains() else { return (Decision::TooManyValues, size) };
+        let mut decision = Decision::Infeasible;
+        let mut left = limits.work;
+        let unknown = domains.iter().any(|domain| domain.contains(&None))
+            || self.conditions.iter().any(|condition| condition.operands.contains(&Operand::Unknown));
+        for hopeful in [false, true] {
+            let Some(mut solver) = self.solver(&domains, hopeful) else {
+                return (Decision::TooManyValues, size);
+            };
+            let answer = self.solve(&mut solver, Limits { work: left, ..limits });
+            left = left.saturating_sub(solver.work());
+            size.variables = size.variables.max(solver.variables());
+            size.conflicts += solver.conflicts;
+            size.work += solver.work();
+            decision = match answer {
+                Answer::Satisfiable if hopeful => Decision::Unknown,
+                Answer::Satisfiable => Decision::Feasible(schedule(&solver)),
+                Answer::Unsatisfiable => Decision::Infeasible,
+                Answer::GivenUp => Decision::GivenUp,
+            };
+            if decision != Decision::Infeasible || !unknown {
+                break;
+            }
+        }
+        (decision, size)
+    }
+
+    /// Solves, and adds the exclusion of sections that the answer does not respect, until it does.
+    fn solve(&self, solver: &mut Solver, limits: Limits) -> Answer {
+        let mut excluded: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let end = solver.work().saturating_add(limits.work);
+        loop {
+            let left = end.saturating_sub(solver.work());
+            let answer = solver.solve(Limits { work: left, ..limits });
+            if answer != Answer::Satisfiable {
+                return answer;
+            }
+            let violated = self.violated(solver, &mut excluded);
+            if violated.is_empty() {
+                return answer;
+            }
+            for (one, other) in violated {
+                exclude(solver, &one, &other);
+            }
+        }
+    }
+
+    /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.
+    fn violated(
+        &self,
+        solver: &Solver,
+        excluded: &mut FxHashSet<(u32, u32)>,
+    ) -> Vec<(Section, Section)> {
+        let mut time = vec![u32::MAX; self.events()];
+        for (at, event) in (0..).zip(schedule(solver)) {
+            time[event as usize] = at;
+        }
+        let mut violated = Vec::new();
+        for sections in &self.locks {
+            let mut taken: Vec<&Section> =
+                sections.iter().filter(|section| time[section.acquire as usize] != u32::MAX).collect();
+            taken.sort_unstable_by_key(|section| time[section.acquire as usize]);
+            let mut held: Vec<&Section> = Vec::new();
+            for section in taken {
+                let now = time[section.acquire as usize];
+                held.retain(|other| other.release.is_none_or(|release| time[release as usize] > now));
+                for other in &held {
+                    if other.owner != section.owner
+                        && !(other.shared && section.shared)
+                        && excluded.insert((other.acquire, section.acquire))
+                    {
+                        violated.push((**other, *section));
+                    }
+                }
+                held.push(section);
+            }
+        }
+        violated
+    }
+
+    /// The values that each read can get. None if there are too many.
+    fn domains(&self) -> Option<Vec<Vec<Known>>> {
+        let mut domains: Vec<Vec<Known>> = vec![Vec::new(); self.reads.len()];
+        loop {
+            let mut grown = false;
+            for (number, read) in self.reads.iter().enumerate() {
+                for (_, value) in &read.from {
+                    let mut values: Vec<Known> = Vec::new();
+                    match value {
+                        Value::Known(value) => values.push(Some(*value)),
+                        Value::Unknown => values.push(None),
+                        Value::Computed(formula, operands, mask) => {
+                            combinations(operands, &domains, |known| {
+                                let value = all_known(known).map(|known| formula.value(&known) & mask);
+                                values.push(value);
+                            })?;
+                        }
+                    }
+                    for value in values {
+                        if !domains[number].contains(&value) {
+                            domains[number].push(value);
+                            grown = true;
+                        }
+                    }
+                    if domains[number].len() > MOST_VALUES {
+                        return None;
+                    }
+                }
+            }
+            if !grown {
+                return Some(domains);
+            }
+        }
+    }
+
+    /// The question as clauses. `hopeful`: what is not known is as wanted.
+    fn solver(&self, domains: &[Vec<Known>], hopeful: bool) -> Option<Solver> {
+        let mut solver = self.orders();
+        // For each read and each of its values whether it is that.
+        let is: Vec<Vec<Literal>> = domains
+            .iter()
+            .map(|domain| domain.iter().map(|_| solver.variable(false, None, None)).collect())
+            .collect();
+        for literals in &is {
+            for (at, one) in literals.iter().enumerate() {
+                for other in &literals[..at] {
+                    solver.clause(vec![!*one, !*other]);
+                }
+            }
+        }
+        let literal = |read: usize, value: Known| {
+            domains[read].iter().position(|known| *known == value).map(|at| is[read][at])
+        };
+        let given = |operands: &[Operand], known: &[Known]| -> Vec<Literal> {
+            operands
+                .iter()
+                .zip(known)
+                .filter_map(|(operand, value)| match operand {
+                    Operand::Read(read) => literal(*read as usize, *value).map(|literal| !literal),
+                    Operand::Known(_) | Operand::Unknown => None,
+                })
+                .collect()
+        };
+        for (number, read) in self.reads.iter().enumerate() {
+            for (from, value) in &read.from {
+                match value {
+                    Value::Known(value) => solver.clause(vec![!*from, literal(number, Some(*value))?]),
+                    Value::Unknown => solver.clause(vec![!*from, literal(number, None)?]),
+                    Value::Computed(formula, operands, mask) => {
+                        let mut clauses = Vec::new();
+                        combinations(operands, domains, |known| {
+                            let value = all_known(known).map(|known| formula.value(&known) & mask);
+                            let mut clause = given(operands, known);
+                            clause.push(!*from);
+                            clause.extend(literal(number, value));
+                            clauses.push(clause);
+                        })?;
+                        clauses.into_iter().for_each(|clause| solver.clause(clause));
+                    }
+                }
+            }
+        }
+        for condition in &self.conditions {
+            let mut clauses = Vec::new();
+            combinations(&condition.operands, domains, |known| {
+                let holds = all_known(known)
+                    .map_or(hopeful, |known| (condition.formula.value(&known) != 0) == condition.wanted);
+                if !holds {
+                    let mut clause = given(&condition.operands, known);
+                    clause.extend(condition.if_all.iter().map(|literal| !*literal));
+                    clauses.push(clause);
+                }
+            })?;
+            clauses.into_iter().for_each(|clause| solver.clause(clause));
+        }
+        Some(solver)
+    }
+
+    /// A solver that knows the events, the orders and the clauses, but neither locks nor values.
+    fn orders(&self) -> Solver {
+        let mut solver = Solver::default();
+        for _ in 0..self.events {
+            solver.event();
+        }
+        for choice in &self.choices {
+            solver.variable(choice.preferred, choice.if_true, choice.if_false);
+        }
+        for edge in &self.edges {
+            solver.edge(*edge);
+        }
+        for clause in &self.clauses {
+            solver.clause(clause.clone());
+        }
+        solver
+    }
+}
+
+fn all_known(known: &[Known]) -> Option<Vec<u64>> {
+    known.iter().copied().collect()
+}
+
+/// Shows all combinations of values of some operands. None if there are too many.
+fn combinations(
+    operands: &[Operand],
+    domains: &[Vec<Known>],
+    mut visit: impl FnMut(&[Known]),
+) -> Option<()> {
+    // An operand may stand there twice; it has one value.
+    let mut reads: Vec<u32> = operands
+        .iter()
+        .filter_map(|operand| match operand {
+            Operand::Read(read) => Some(*read),
+            Operand::Known(_) | Operand::Unknown => None,
+        })
+        .collect();
+    reads.sort_unstable();
+    reads.dedup();
+    let sizes: Vec<usize> = reads.iter().map(|read| domains[*read as usize].len()).collect();
+    let count = sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size))?;
+    if count > MOST_COMBINATIONS {
+        return None;
+    }
+    let mut known: Vec<Known> = vec![None; operands.len()];
+    for number in 0..count {
+        for (at, operand) in operands.iter().enumerate() {
+            known[at] = match operand {
+                Operand::Known(value) => Some(*value),
+                Operand::Unknown => None,
+                Operand::Read(read) => {
+                    let mut rest = number;
+                    let mut value = None;
+                    for (other, size) in reads.iter().zip(&sizes) {
+                        if other == read {
+                            value = domains[*read as usize][rest % size];
+                        }
+                        rest /= size;
+                    }
+                    value
+                }
+            };
+        }
+        visit(&known);
+    }
+    Some(())
+}
+
+/// Two sections of a lock: one comes before the other, if both happen.
+fn exclude(solver: &mut Solver, one: &Section, other: &Section) {
+    let after = |first: &Section, second: &Section| first.release.map(|release| (release, second.acquire));
+    let (observed, turned) = (after(one, other), after(other, one));
+    let mut clause: Vec<Literal> =
+        [one, other].iter().filter_map(|section| section.happens).map(|happens| !happens).collect();
+    match (observed, turned) {
+        // One variable for a pair: it is in one order or in the other.
+        (Some(_), Some(_)) if clause.is_empty() => {
+            solver.variable(true, observed, turned);
+        }
+        _ => {
+            for edge in [observed, turned].into_iter().flatten() {
+                clause.push(solver.variable(true, Some(edge), None));
+            }
+            solver.clause(clause);
+        }
+    }
+}
+
+/// What comes before the end, in an order that stays close to that of the events' numbers.
+fn schedule(solver: &Solver) -> Vec<u32> {
+    use std::cmp::Reverse;
+    let needed = solver.that_come_before(Problem::END);
+    let mut waits: Vec<u32> = (0..needed.len() as u32).map(|event| solver.before(event).len() as u32).collect();
+    let mut ready: std::collections::BinaryHeap<Reverse<u32>> = (0..needed.len() as u32)
+        .filter(|event| needed[*event as usize] && waits[*event as usize] == 0)
+        .map(Reverse)
+        .collect();
+    let mut events = Vec::new();
+    while let Some(Reverse(event)) = ready.pop() {
+        if event == Problem::END {
+            break;
+        }
+        events.push(event);
+        for later in solver.after(event) {
+            let waits = &mut waits[later as usize];
+            *waits -= 1;
+            if *waits == 0 && needed[later as usize] {
+                ready.push(Reverse(later));
+            }
+        }
+    }
+    events
+}
