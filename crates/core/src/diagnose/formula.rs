@@ -106,10 +106,7 @@ impl Operation {
     }
 
     fn is_comparison(self) -> bool {
-        matches!(
-            self,
-            O::Eq | O::Ne | O::ULt | O::ULe | O::UGt | O::UGe | O::SLt | O::SLe | O::SGt | O::SGe
-        )
+        matches!(self, O::Eq | O::Ne | O::ULt | O::ULe | O::UGt | O::UGe | O::SLt | O::SLe | O::SGt | O::SGe)
     }
 
     /// The result for operands that have no bits but the given ones.
@@ -347,10 +344,10 @@ impl Formula {
                         64 => text,
                         width => format!("((_ zero_extend {}) {text})", 64 - width),
                     };
-                    let one_or_zero = |condition: String| {
-                        format!("(ite {condition} #x{:016x} #x{:016x})", 1, 0)
-                    };
-                    let name = OPERATIONS.iter().find(|known| known.0 == *operation).map_or("", |known| known.2);
+                    let one_or_zero =
+                        |condition: String| format!("(ite {condition} #x{:016x} #x{:016x})", 1, 0);
+                    let name =
+                        OPERATIONS.iter().find(|known| known.0 == *operation).map_or("", |known| known.2);
                     match operation {
                         O::Trunc => wide(part(&operands[0])),
                         O::SExt if bits.0 == 64 => part(&operands[0]),

@@ -8,7 +8,8 @@
 //! **What is not known.** A condition on a value that is not known is taken not to hold for a schedule to be shown, and to hold
 //! for there to be none. So both answers are proofs, and the third one is [`Decision::Unknown`].
 //!
-//! **Locks** are excluded lazily: only pairs of sections that an answer puts into each other become clauses.
+//! **Lazily.** Only pairs of sections of a lock that an answer puts into each other become clauses, and only writes that an answer
+//! puts between a read and what it is to read.
 
 use super::formula::Formula;
 use super::solver::{Answer, Edge, Limits, Literal, Solver};
@@ -37,11 +38,26 @@ pub enum Value {
     Unknown,
 }
 
-/// A read: for each write that it may read from the literal that says so, and the value.
-#[derive(Clone, Debug, Default)]
+/// Where a read may get its value from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Holds if it does.
+    pub chosen: Literal,
+    /// The write; none if it is what memory had at first.
+    pub write: Option<u32>,
+    /// The value.
+    pub value: Value,
+}
+
+/// A read.
+#[derive(Clone, Debug)]
 pub struct Read {
-    /// If the literal holds, the value is read. One of them holds if the read happens.
-    pub from: Vec<(Literal, Value)>,
+    /// What reads.
+    pub event: u32,
+    /// One of them is chosen if the read happens.
+    pub sources: Vec<Source>,
+    /// All writes that change what is read.
+    pub writes: Vec<u32>,
 }
 
 /// A condition.
@@ -129,6 +145,7 @@ pub struct Problem {
     pub(super) reads: Vec<Read>,
     pub(super) conditions: Vec<Condition>,
     orders: FxHashMap<Edge, Literal>,
+    pub(super) sure: Option<Literal>,
 }
 
 impl Problem {
@@ -187,15 +204,30 @@ impl Problem {
         self.locks.push(sections);
     }
 
-    /// Something is read. If it happens, one of the literals must be made to hold by a clause.
-    pub fn read(&mut self) -> u32 {
-        self.reads.push(Read::default());
+    /// Something is read, from one of the sources if it happens: unless `happens` is given, it does.
+    pub fn read(&mut self, read: Read, happens: Option<Literal>) -> u32 {
+        let mut one_of: Vec<Literal> = read.sources.iter().map(|source| source.chosen).collect();
+        one_of.extend(happens.map(|happens| !happens));
+        self.clause(one_of);
+        for source in &read.sources {
+            if let Some(write) = source.write {
+                let before = self.before(write, read.event);
+                self.clause(vec![!source.chosen, before]);
+            }
+        }
+        self.reads.push(read);
         self.reads.len() as u32 - 1
     }
 
-    /// Says what may be read.
-    pub fn read_from(&mut self, read: u32, literal: Literal, value: Value) {
-        self.reads[read as usize].from.push((literal, value));
+    /// Holds where a schedule must be shown for sure. What is asked of schedules only because more is not known is asked if
+    /// this holds.
+    pub fn sure(&mut self) -> Literal {
+        if let Some(sure) = self.sure {
+            return sure;
+        }
+        let sure = self.choice(true, None, None);
+        self.sure = Some(sure);
+        sure
     }
 
     /// A condition must hold.
@@ -206,10 +238,14 @@ impl Problem {
     /// Looks for a schedule.
     pub fn decide(&self, limits: Limits) -> (Decision, Size) {
         let mut size = Size { events: self.events(), ..Size::default() };
+        if limits.work < self.events() as u64 {
+            return (Decision::GivenUp, size);
+        }
         let Some(domains) = self.domains() else { return (Decision::TooManyValues, size) };
         let mut decision = Decision::Infeasible;
         let mut left = limits.work;
-        let unknown = domains.iter().any(|domain| domain.contains(&None))
+        let unknown = self.sure.is_some()
+            || domains.iter().any(|domain| domain.contains(&None))
             || self.conditions.iter().any(|condition| condition.operands.contains(&Operand::Unknown));
         for hopeful in [false, true] {
             let Some(mut solver) = self.solver(&domains, hopeful) else {
@@ -233,9 +269,10 @@ impl Problem {
         (decision, size)
     }
 
-    /// Solves, and adds the exclusion of sections that the answer does not respect, until it does.
+    /// Solves, and adds what the answer does not respect, until it does.
     fn solve(&self, solver: &mut Solver, limits: Limits) -> Answer {
         let mut excluded: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut orders = self.orders.clone();
         let end = solver.work().saturating_add(limits.work);
         loop {
             let left = end.saturating_sub(solver.work());
@@ -243,26 +280,53 @@ impl Problem {
             if answer != Answer::Satisfiable {
                 return answer;
             }
-            let violated = self.violated(solver, &mut excluded);
-            if violated.is_empty() {
+            let mut time = vec![u32::MAX; self.events()];
+            for (at, event) in (0..).zip(schedule(solver)) {
+                time[event as usize] = at;
+            }
+            let violated = self.violated(&time, &mut excluded);
+            let between = self.between(solver, &time);
+            if violated.is_empty() && between.is_empty() {
                 return answer;
             }
             for (one, other) in violated {
                 exclude(solver, &one, &other);
             }
+            for (read, source, write) in between {
+                let Read { event, ref sources, .. } = self.reads[read];
+                let mut clause = vec![!sources[source].chosen, before(solver, &mut orders, (event, write))];
+                if let Some(from) = sources[source].write {
+                    clause.push(before(solver, &mut orders, (write, from)));
+                }
+                solver.clause(clause);
+            }
         }
     }
 
-    /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.
-    fn violated(
-        &self,
-        solver: &Solver,
-        excluded: &mut FxHashSet<(u32, u32)>,
-    ) -> Vec<(Section, Section)> {
-        let mut time = vec![u32::MAX; self.events()];
-        for (at, event) in (0..).zip(schedule(solver)) {
-            time[event as usize] = at;
+    /// Reads that do not get what was chosen for them, since a write comes in between: the read, the source, and the last
+    /// such write.
+    fn between(&self, solver: &Solver, time: &[u32]) -> Vec<(usize, usize, u32)> {
+        let mut between = Vec::new();
+        for (number, read) in self.reads.iter().enumerate() {
+            let now = time[read.event as usize];
+            let chosen = read.sources.iter().position(|source| solver.holds(source.chosen));
+            let (Some(source), true) = (chosen, now != u32::MAX) else { continue };
+            let from = read.sources[source].write;
+            let last = read
+                .writes
+                .iter()
+                .copied()
+                .filter(|write| *write != read.event && time[*write as usize] < now)
+                .max_by_key(|write| time[*write as usize]);
+            if let Some(last) = last.filter(|last| Some(*last) != from) {
+                between.push((number, source, last));
+            }
         }
+        between
+    }
+
+    /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.
+    fn violated(&self, time: &[u32], excluded: &mut FxHashSet<(u32, u32)>) -> Vec<(Section, Section)> {
         let mut violated = Vec::new();
         for sections in &self.locks {
             let mut taken: Vec<&Section> =
@@ -292,9 +356,9 @@ impl Problem {
         loop {
             let mut grown = false;
             for (number, read) in self.reads.iter().enumerate() {
-                for (_, value) in &read.from {
+                for source in &read.sources {
                     let mut values: Vec<Known> = Vec::new();
-                    match value {
+                    match &source.value {
                         Value::Known(value) => values.push(Some(*value)),
                         Value::Unknown => values.push(None),
                         Value::Computed(formula, operands, mask) => {
@@ -324,6 +388,9 @@ impl Problem {
     /// The question as clauses. `hopeful`: what is not known is as wanted.
     fn solver(&self, domains: &[Vec<Known>], hopeful: bool) -> Option<Solver> {
         let mut solver = self.orders();
+        if let Some(sure) = self.sure {
+            solver.clause(vec![if hopeful { !sure } else { sure }]);
+        }
         // For each read and each of its values whether it is that.
         let is: Vec<Vec<Literal>> = domains
             .iter()
@@ -350,16 +417,16 @@ impl Problem {
                 .collect()
         };
         for (number, read) in self.reads.iter().enumerate() {
-            for (from, value) in &read.from {
+            for Source { chosen, value, .. } in &read.sources {
                 match value {
-                    Value::Known(value) => solver.clause(vec![!*from, literal(number, Some(*value))?]),
-                    Value::Unknown => solver.clause(vec![!*from, literal(number, None)?]),
+                    Value::Known(value) => solver.clause(vec![!*chosen, literal(number, Some(*value))?]),
+                    Value::Unknown => solver.clause(vec![!*chosen, literal(number, None)?]),
                     Value::Computed(formula, operands, mask) => {
                         let mut clauses = Vec::new();
                         combinations(operands, domains, |known| {
                             let value = all_known(known).map(|known| formula.value(&known) & mask);
                             let mut clause = given(operands, known);
-                            clause.push(!*from);
+                            clause.push(!*chosen);
                             clause.extend(literal(number, value));
                             clauses.push(clause);
                         })?;
@@ -408,11 +475,7 @@ fn all_known(known: &[Known]) -> Option<Vec<u64>> {
 }
 
 /// Shows all combinations of values of some operands. None if there are too many.
-fn combinations(
-    operands: &[Operand],
-    domains: &[Vec<Known>],
-    mut visit: impl FnMut(&[Known]),
-) -> Option<()> {
+fn combinations(operands: &[Operand], domains: &[Vec<Known>], mut visit: impl FnMut(&[Known])) -> Option<()> {
     // An operand may stand there twice; it has one value.
     let mut reads: Vec<u32> = operands
         .iter()
@@ -452,6 +515,15 @@ fn combinations(
     Some(())
 }
 
+/// Holds if one event comes before another.
+fn before(solver: &mut Solver, orders: &mut FxHashMap<Edge, Literal>, (from, to): Edge) -> Literal {
+    let (low, high) = (from.min(to), from.max(to));
+    let literal = *orders
+        .entry((low, high))
+        .or_insert_with(|| solver.variable(true, Some((low, high)), Some((high, low))));
+    if from == low { literal } else { !literal }
+}
+
 /// Two sections of a lock: one comes before the other, if both happen.
 fn exclude(solver: &mut Solver, one: &Section, other: &Section) {
     let after = |first: &Section, second: &Section| first.release.map(|release| (release, second.acquire));
@@ -476,7 +548,8 @@ fn exclude(solver: &mut Solver, one: &Section, other: &Section) {
 fn schedule(solver: &Solver) -> Vec<u32> {
     use std::cmp::Reverse;
     let needed = solver.that_come_before(Problem::END);
-    let mut waits: Vec<u32> = (0..needed.len() as u32).map(|event| solver.before(event).len() as u32).collect();
+    let mut waits: Vec<u32> =
+        (0..needed.len() as u32).map(|event| solver.before(event).len() as u32).collect();
     let mut ready: std::collections::BinaryHeap<Reverse<u32>> = (0..needed.len() as u32)
         .filter(|event| needed[*event as usize] && waits[*event as usize] == 0)
         .map(Reverse)

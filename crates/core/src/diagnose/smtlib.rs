@@ -39,15 +39,17 @@ fn any_of(parts: &[String]) -> String {
 }
 
 impl Problem {
-    /// The question as a text that ends by asking for the orders of all events.
-    pub fn smtlib(&self) -> String {
+    /// The question as a text that ends by asking for the orders of all events. `sure`: with what is asked only because more
+    /// is not known.
+    pub fn smtlib(&self, sure: bool) -> String {
         let mut text = String::new();
         for event in 0..self.events {
             let _ = writeln!(text, "(declare-const o{event} Int)");
         }
         for (number, choice) in self.choices.iter().enumerate() {
             let _ = writeln!(text, "(declare-const c{number} Bool)");
-            let sides = [(choice.if_true, format!("c{number}")), (choice.if_false, format!("(not c{number})"))];
+            let sides =
+                [(choice.if_true, format!("c{number}")), (choice.if_false, format!("(not c{number})"))];
             for (edge, holds) in sides {
                 if let Some(edge) = edge {
                     let _ = writeln!(text, "(assert (=> {holds} {}))", order(edge));
@@ -70,6 +72,10 @@ impl Problem {
                 }
             }
         }
+        if let Some(literal_of_sure) = self.sure {
+            let _ =
+                writeln!(text, "(assert {})", literal(if sure { literal_of_sure } else { !literal_of_sure }));
+        }
         self.values(&mut text);
         text.push_str("(check-sat)\n(get-value (");
         for event in 0..self.events {
@@ -90,8 +96,8 @@ impl Problem {
             let _ = writeln!(text, "(declare-const r{number} (_ BitVec 64))");
         }
         for (number, read) in self.reads.iter().enumerate() {
-            for (from, value) in &read.from {
-                let value = match value {
+            for source in &read.sources {
+                let value = match &source.value {
                     Value::Known(value) => format!("#x{value:016x}"),
                     Value::Unknown => declare(text),
                     Value::Computed(formula, operands, mask) => {
@@ -100,7 +106,14 @@ impl Problem {
                         format!("(bvand #x{mask:016x} {})", formula.smtlib(&read))
                     }
                 };
-                let _ = writeln!(text, "(assert (=> {} (= r{number} {value})))", literal(*from));
+                let chosen = literal(source.chosen);
+                let _ = writeln!(text, "(assert (=> {chosen} (= r{number} {value})))");
+                let others = |write: &&u32| Some(**write) != source.write && **write != read.event;
+                for write in read.writes.iter().filter(others) {
+                    let mut parts = vec![format!("(not {chosen})"), order((read.event, *write))];
+                    parts.extend(source.write.map(|from| order((*write, from))));
+                    let _ = writeln!(text, "(assert {})", any_of(&parts));
+                }
             }
         }
         for condition in &self.conditions {

@@ -646,15 +646,17 @@ mod tests {
     fn a_limit_is_kept() {
         let mut solver = Solver::default();
         let events: Vec<u32> = (0..40).map(|_| solver.event()).collect();
-        let before: Vec<Vec<Literal>> = events
-            .iter()
-            .map(|a| events.iter().map(|b| solver.variable(true, Some((*a, *b)), Some((*b, *a)))).collect())
-            .collect();
+        let mut before = |a: usize, b: usize| {
+            let (a, b) = (events[a % 40], events[(a + 1 + b % 39) % 40]);
+            solver.variable(true, Some((a, b)), Some((b, a)))
+        };
+        let mut clauses = Vec::new();
         for a in 0..40 {
             for b in 0..a {
-                solver.clause(vec![before[a][b], before[(a + 7) % 40][(b + 3) % 40], !before[b][(a + b) % 40]]);
+                clauses.push(vec![before(a, b), before(a + 7, b + 3), !before(b, a + b)]);
             }
         }
+        clauses.into_iter().for_each(|clause| solver.clause(clause));
         assert_eq!(solver.solve(all(10)), Answer::GivenUp);
         let past = Limits { work: u64::MAX, until: Some(Instant::now()) };
         let started = Instant::now();

@@ -14,8 +14,8 @@ use keirin_core::analysis::tasks::published_ptracer::PublishedPtRacer;
 use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::analysis::tasks::{Flagged, TaskAnalysis};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LockMode,
-    LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId,
+    LockMode, LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
 };
 use keirin_core::finding::{RawFinding, Rule, Verdict};
 use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
@@ -195,7 +195,7 @@ const ALL: Examine = Examine { races: true, blocks: true, steps: true, gaps: tru
 
 /// Few enough that a hopeless search ends soon.
 fn examination(flagged: &Flagged) -> Examination {
-    Examination::with_limits(flagged, ALL, 300, 20_000, 1_000_000)
+    Examination::with_limits(flagged, ALL, 20_000, 1_000_000)
 }
 
 proptest! {

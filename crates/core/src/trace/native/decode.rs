@@ -4,8 +4,8 @@ use super::block::BlockHeader;
 use super::code::{self, MAX_ID, Prediction};
 use super::varint::{Cursor, unzigzag};
 use crate::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LockMode,
-    LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId,
+    LockMode, LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
 };
 use crate::trace::MAX_THREADS;
 

@@ -6,8 +6,8 @@ use super::{DECLARED, VARIABLE_BASE, VARIABLE_SIZE, VARIABLE_SPACE, is_blank, pl
 use crate::clock::MAX_THREADS;
 use crate::diagnose::Formula;
 use crate::event::{
-    Addr, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LoopId, Op, RegionId, SiteId, TaskId,
-    ThreadId,
+    Addr, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LoopId, Op, RegionId,
+    SiteId, TaskId, ThreadId,
 };
 use crate::trace::{FileId, Location, NameKind, Place, Site, Tables};
 use rustc_hash::FxHashMap;
@@ -308,7 +308,10 @@ impl Parser {
             Verb::Value => Op::Value { bits: self.number(phrase)? },
             Verb::Operand => match u32::try_from(self.number(phrase)?) {
                 Ok(back @ 1..) => Op::Operand { back },
-                _ => return operand_field(phrase).fault("the last read is `operand(1)`, the one before it `operand(2)`"),
+                _ => {
+                    return operand_field(phrase)
+                        .fault("the last read is `operand(1)`, the one before it `operand(2)`");
+                }
             },
             Verb::Formula => Op::Formula { formula: self.formula(phrase)? },
             Verb::IgnoreBegin => self.bare(phrase, Op::IgnoreBegin)?,

@@ -115,7 +115,8 @@ impl<W: Write> Writer<W> {
             Op::Operand { back } => return self.parenthesis(u64::from(back)),
             Op::Formula { formula } => {
                 // Not a name of its own: two with the same text are the same.
-                let text = tables.name(NameKind::Formula, formula.0).filter(|text| Formula::parse(text).is_ok());
+                let text =
+                    tables.name(NameKind::Formula, formula.0).filter(|text| Formula::parse(text).is_ok());
                 self.text.push(b'(');
                 self.text.extend_from_slice(text.unwrap_or_default().trim().as_bytes());
                 return self.text.push(b')');
