@@ -353,36 +353,43 @@ impl Problem {
     /// The values that each read can get. None if there are too many.
     fn domains(&self) -> Option<Vec<Vec<Known>>> {
         let mut domains: Vec<Vec<Known>> = vec![Vec::new(); self.reads.len()];
-        loop {
-            let mut grown = false;
-            for (number, read) in self.reads.iter().enumerate() {
+        // A value goes through each write once at most, so that after as many rounds there is nothing new that can be had.
+        let mut computing: Vec<Option<u32>> = Vec::new();
+        for source in self.reads.iter().flat_map(|read| &read.sources) {
+            if matches!(source.value, Value::Computed(..)) {
+                computing.push(source.write);
+            }
+        }
+        computing.sort_unstable();
+        computing.dedup();
+        for _ in 0..=computing.len() {
+            let before = domains.clone();
+            for (domain, read) in domains.iter_mut().zip(&self.reads) {
                 for source in &read.sources {
-                    let mut values: Vec<Known> = Vec::new();
+                    let mut add = |value: Known| {
+                        if !domain.contains(&value) {
+                            domain.push(value);
+                        }
+                    };
                     match &source.value {
-                        Value::Known(value) => values.push(Some(*value)),
-                        Value::Unknown => values.push(None),
+                        Value::Known(value) => add(Some(*value)),
+                        Value::Unknown => add(None),
                         Value::Computed(formula, operands, mask) => {
-                            combinations(operands, &domains, |known| {
-                                let value = all_known(known).map(|known| formula.value(&known) & mask);
-                                values.push(value);
+                            combinations(operands, &before, |known| {
+                                add(all_known(known).map(|known| formula.value(&known) & mask));
                             })?;
                         }
                     }
-                    for value in values {
-                        if !domains[number].contains(&value) {
-                            domains[number].push(value);
-                            grown = true;
-                        }
-                    }
-                    if domains[number].len() > MOST_VALUES {
-                        return None;
-                    }
+                }
+                if domain.len() > MOST_VALUES {
+                    return None;
                 }
             }
-            if !grown {
-                return Some(domains);
+            if domains == before {
+                break;
             }
         }
+        Some(domains)
     }
 
     /// The question as clauses. `hopeful`: what is not known is as wanted.
@@ -427,6 +434,7 @@ impl Problem {
                             let value = all_known(known).map(|known| formula.value(&known) & mask);
                             let mut clause = given(operands, known);
                             clause.push(!*chosen);
+                            // A value that cannot be had is none.
                             clause.extend(literal(number, value));
                             clauses.push(clause);
                         })?;

@@ -258,21 +258,35 @@ pub(super) fn tears(
             for (number, &(_, _, first, bytes)) in region.iter().enumerate() {
                 // The next ones that touch the same bytes; what lies further away need not be looked at, because the other
                 // access comes either before or after one in between.
-                let Some(mut rest) = common(bytes, touches[other as usize].bytes) else { continue };
+                let Some(rest) = common(bytes, touches[other as usize].bytes) else { continue };
+                // What the other side of a branch would do is between nothing but what that side does.
+                let mut mine = rest;
+                let mut of_side: Option<(u32, (u64, u64))> = None;
                 for &(_, _, next, bytes) in &region[number + 1..] {
-                    let Some(bytes) = common(bytes, rest) else { continue };
                     let (one, two) = (&touches[first as usize], &touches[next as usize]);
                     if !recording.precedes(one.place, two.place) {
                         continue;
                     }
+                    let rest = if two.place.actor == one.place.actor {
+                        &mut mine
+                    } else {
+                        if of_side.is_none_or(|(side, _)| side != two.place.actor) {
+                            of_side = Some((two.place.actor, mine));
+                        }
+                        of_side.as_mut().map_or(&mut mine, |(_, rest)| rest)
+                    };
+                    let Some(bytes) = common(bytes, *rest) else { continue };
                     if has_point_for(recording, one, two, held) {
                         around.push((first, next, bytes));
                     }
                     match (bytes.0 == rest.0, bytes.1 == rest.1) {
-                        (true, true) => break,
+                        (true, true) => rest.0 = rest.1,
                         (true, false) => rest.0 = bytes.1,
                         (false, true) => rest.1 = bytes.0,
                         (false, false) => {}
+                    }
+                    if mine.0 >= mine.1 {
+                        break;
                     }
                 }
             }
