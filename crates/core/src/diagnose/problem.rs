@@ -45,6 +45,8 @@ pub struct Source {
     pub chosen: Literal,
     /// The write; none if it is what memory had at first.
     pub write: Option<u32>,
+    /// The next write of the same task, before which it must be read.
+    pub until: Option<u32>,
     /// The value.
     pub value: Value,
 }
@@ -86,6 +88,8 @@ pub struct Section {
     pub owner: u32,
     /// Unless it surely happens, the literal that says so.
     pub happens: Option<Literal>,
+    /// Something is read in it that matters, so that its place among the others does.
+    pub reads: bool,
 }
 
 /// What a variable stands for.
@@ -129,6 +133,9 @@ const MOST_VALUES: usize = 64;
 
 /// So many combinations of values a formula may have.
 const MOST_COMBINATIONS: usize = 4096;
+
+/// So many pairs of sections of a lock are excluded from each other before anybody asks.
+const MOST_AT_ONCE: usize = 1 << 18;
 
 /// In place of a value: nobody knows it.
 type Known = Option<u64>;
@@ -214,6 +221,10 @@ impl Problem {
                 let before = self.before(write, read.event);
                 self.clause(vec![!source.chosen, before]);
             }
+            if let Some(until) = source.until {
+                let before = self.before(read.event, until);
+                self.clause(vec![!source.chosen, before]);
+            }
         }
         self.reads.push(read);
         self.reads.len() as u32 - 1
@@ -273,6 +284,7 @@ impl Problem {
     fn solve(&self, solver: &mut Solver, limits: Limits) -> Answer {
         let mut excluded: FxHashSet<(u32, u32)> = FxHashSet::default();
         let mut orders = self.orders.clone();
+        self.exclude_readers(solver, &mut excluded);
         let end = solver.work().saturating_add(limits.work);
         loop {
             let left = end.saturating_sub(solver.work());
@@ -325,6 +337,26 @@ impl Problem {
         between
     }
 
+    /// Excludes sections in which something is read from all others, as long as that is not too much: in the end it will be
+    /// asked for most of them.
+    fn exclude_readers(&self, solver: &mut Solver, excluded: &mut FxHashSet<(u32, u32)>) {
+        for sections in &self.locks {
+            let readers: Vec<&Section> = sections.iter().filter(|section| section.reads).collect();
+            if readers.len() * sections.len() > MOST_AT_ONCE {
+                continue;
+            }
+            for one in readers {
+                for other in sections.iter().filter(|other| excludes(one, other)) {
+                    let (first, second) =
+                        if one.acquire < other.acquire { (one, other) } else { (other, one) };
+                    if excluded.insert((first.acquire, second.acquire)) {
+                        exclude(solver, first, second);
+                    }
+                }
+            }
+        }
+    }
+
     /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.
     fn violated(&self, time: &[u32], excluded: &mut FxHashSet<(u32, u32)>) -> Vec<(Section, Section)> {
         let mut violated = Vec::new();
@@ -336,11 +368,9 @@ impl Problem {
             for section in taken {
                 let now = time[section.acquire as usize];
                 held.retain(|other| other.release.is_none_or(|release| time[release as usize] > now));
-                for other in &held {
-                    if other.owner != section.owner
-                        && !(other.shared && section.shared)
-                        && excluded.insert((other.acquire, section.acquire))
-                    {
+                for other in held.iter().filter(|other| excludes(other, section)) {
+                    let pair = (other.acquire.min(section.acquire), other.acquire.max(section.acquire));
+                    if excluded.insert(pair) {
                         violated.push((**other, *section));
                     }
                 }
@@ -530,6 +560,11 @@ fn before(solver: &mut Solver, orders: &mut FxHashMap<Edge, Literal>, (from, to)
         .entry((low, high))
         .or_insert_with(|| solver.variable(true, Some((low, high)), Some((high, low))));
     if from == low { literal } else { !literal }
+}
+
+/// True if two sections of a lock cannot be held at the same time.
+fn excludes(one: &Section, other: &Section) -> bool {
+    one.owner != other.owner && !(one.shared && other.shared)
 }
 
 /// Two sections of a lock: one comes before the other, if both happen.

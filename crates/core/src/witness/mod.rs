@@ -41,16 +41,23 @@
 //! same access fits, only the nearest is told, so that one defect is one finding. A place that has been shown is not
 //! searched again.
 //!
+//! **Diagnosis.** With a [`Diagnosis`] branches and values take part as well: all branches of a schedule must go as they went, by
+//! their conditions and what is read. Accesses that the other side of a branch would have done are *possible* ones: they are
+//! compared with all others, the task goes the other way there for them, and what it would do behind that side is not known. Only
+//! branches that lead to accesses of a finding are turned. What no schedule shows is dropped and counted; what depends on
+//! something that was not told stays suspected. There are no windows then, since another schedule may leave other values behind. The
+//! verdict says what a schedule keeps ([`Proof`](crate::finding::Proof)).
+//!
 //! **Windows.** When the driver says that all that came before comes before all that follows, the candidates so far are
 //! decided and the operations forgotten. A witness goes as observed up to there.
 //!
 //! **Cost.** 64 bytes for each recorded operation of a window, about 100 for each access of flagged memory and 12 for each
 //! two that conflict. A candidate costs time linear in the operations that it needs if no lock is kept while others must
-//! go on; otherwise, in the worst case, exponential in the number of
-//! such locks. What has no flagged memory costs one look-up for each stretch of memory.
+//! go on; otherwise a question to the solver ([`crate::diagnose`]), in the worst case exponential in the number of such locks (it
+//! must be: the question is as hard as satisfiability). What has no flagged memory costs one look-up for each stretch of memory.
 //!
 //! **Limits.** Exact within these bounds, and `SearchGivenUp` in place of `LocksForbid` beyond the first two of them:
-//! - [`Examination::STATES`] and [`Examination::WORK`] for each candidate, [`Examination::TOTAL_WORK`] for the run;
+//! - [`Examination::WORK`] for each candidate, [`Examination::TOTAL_WORK`] for the run, [`Diagnosis::time`] when diagnosing;
 //! - 512 accesses of a location in each window (128 in a row by one step); then two of each place, kind, block and set of
 //!   locks for each step, and from 2048 on one of them in all; 2²⁴ conflicts in all locations together;
 //! - after 256 regions whose nearest accesses are at the same places, and shown, further ones are taken to be like them;
@@ -120,6 +127,9 @@ impl Examination {
     pub const WORK: u64 = 50_000_000;
     /// So much work is done for the whole run.
     pub const TOTAL_WORK: u64 = 1_000_000_000;
+
+    /// The figure that tells how many claims were dropped because no schedule shows them with what branches need.
+    pub const INFEASIBLE: &'static str = "claims that branches forbid";
 
     /// An examination of what an earlier pass has flagged.
     pub fn new(flagged: &Flagged, examine: Examine) -> Self {
@@ -263,7 +273,7 @@ impl TaskAnalysis for Examination {
             figure("searches for a schedule", verdicts.searches),
             figure("questions to the solver", verdicts.questions),
             figure("searches given up", verdicts.given_up),
-            figure("claims that branches forbid", verdicts.infeasible),
+            figure(Self::INFEASIBLE, verdicts.infeasible),
         ]
     }
 }

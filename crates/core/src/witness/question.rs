@@ -38,6 +38,12 @@ pub(super) type Formulas = Vec<Option<Rc<Formula>>>;
 /// A part of memory that is looked up at once.
 const STRETCH: u64 = 8;
 
+/// Of so many writes it is looked into which of them are always overwritten.
+const FEW_WRITES: usize = 64;
+
+/// Of so many operations it is worked out what must come before them.
+const MOST_NEEDS: usize = 4096;
+
 /// Which operations write to which memory.
 #[derive(Debug, Default)]
 pub(super) struct Writes(FxHashMap<u64, Vec<Place>>);
@@ -98,6 +104,8 @@ pub(super) struct Question<'q> {
     /// What is read and matters.
     reads: Vec<Place>,
     known_reads: FxHashSet<Place>,
+    /// What must have happened when an operation has, for some: so many operations of each task.
+    needs: FxHashMap<Place, FxHashMap<u32, u32>>,
     /// Branches whose conditions matter.
     branches: Vec<Place>,
     impossible: bool,
@@ -136,6 +144,7 @@ impl<'q> Question<'q> {
             sides: FxHashMap::default(),
             reads: Vec::new(),
             known_reads: FxHashSet::default(),
+            needs: FxHashMap::default(),
             branches: Vec::new(),
             impossible: false,
             unanswerable: false,
@@ -331,7 +340,42 @@ impl<'q> Question<'q> {
                     _ => true,
                 }
         });
+        writes.retain(|write| !self.comes_before(read, *write));
+        // One that another one always overwrites before the read is not seen by it.
+        if writes.len() <= FEW_WRITES {
+            let all = writes.clone();
+            writes.retain(|write| {
+                !all.iter().any(|other| {
+                    let covers = touched(recording.operation(*other).step.op)
+                        .is_some_and(|other| other.bytes.0 <= does.bytes.0 && does.bytes.1 <= other.bytes.1);
+                    covers && self.comes_before(*write, *other) && self.comes_before(*other, read)
+                })
+            });
+        }
         writes
+    }
+
+    /// True if one operation comes before another in every schedule, as far as that is looked into.
+    fn comes_before(&mut self, one: Place, other: Place) -> bool {
+        if !self.needs.contains_key(&other) && self.needs.len() < MOST_NEEDS {
+            let recording = self.recording;
+            let mut needs: FxHashMap<u32, u32> = FxHashMap::default();
+            let mut work = vec![(other.actor, other.index)];
+            work.extend(
+                recording.needs(recording.operation(other)).iter().map(|need| (need.actor, need.index + 1)),
+            );
+            while let Some((actor, count)) = work.pop() {
+                let known = needs.entry(actor).or_insert(0);
+                let from = *known;
+                *known = from.max(count);
+                let operations = &recording.actors[actor as usize].operations;
+                for operation in operations.get(from as usize..count as usize).unwrap_or_default() {
+                    work.extend(recording.needs(operation).iter().map(|need| (need.actor, need.index + 1)));
+                }
+            }
+            self.needs.insert(other, needs);
+        }
+        self.needs.get(&other).and_then(|needs| needs.get(&one.actor)).is_some_and(|count| one.index < *count)
     }
 
     /// True if a write has written just what a read has read.
@@ -475,6 +519,9 @@ impl<'q> Question<'q> {
                 }
             }
             for place in way {
+                if self.known_reads.contains(&place) {
+                    open.iter_mut().for_each(|(_, _, section)| section.reads = true);
+                }
                 match recording.operation(place).effect {
                     Effect::Acquire(lock, mode) => {
                         let happens = self.happens(place);
@@ -606,13 +653,23 @@ impl<'q> Question<'q> {
         let wanted = recording.told(recording.operation(read)).and_then(|told| told.bits);
         let mut observed = None;
         let mut sources = Vec::new();
+        // The next write of the same task, except for the reader's own ones, which are in order anyway.
+        let all = self.writes.to(recording, bytes);
+        let task = recording.task_of(read);
+        let next: FxHashMap<Place, Place> = all
+            .windows(2)
+            .filter(|pair| pair[0].actor == pair[1].actor && recording.task_of(pair[0]) != task)
+            .map(|pair| (pair[0], pair[1]))
+            .collect();
         for write in self.sources(read) {
             let Some(&event) = self.events.get(&write) else { continue };
             let chosen = self.problem.choice(Some(write) == from, None, None);
             if Some(write) == from {
                 observed = Some(chosen);
             }
-            sources.push(Source { chosen, write: Some(event), value: self.value(write, bytes, numbers) });
+            let value = self.value(write, bytes, numbers);
+            let until = next.get(&write).and_then(|next| self.events.get(next)).copied();
+            sources.push(Source { chosen, write: Some(event), until, value });
         }
         let at_first = self.first_value(read, bytes);
         if self.care != Care::Values || from.is_none() || (wanted.is_some() && at_first == wanted) {
@@ -621,7 +678,7 @@ impl<'q> Question<'q> {
                 observed = Some(chosen);
             }
             let value = at_first.map_or(Value::Unknown, Value::Known);
-            sources.push(Source { chosen, write: None, value });
+            sources.push(Source { chosen, write: None, until: None, value });
         }
         let mut writes = self.writes.to(recording, bytes);
         writes.retain(|write| self.events.contains_key(write) && *write != read);
@@ -680,7 +737,7 @@ fn operand(numbers: &FxHashMap<Place, u32>, place: &Place) -> Operand {
 }
 
 fn section(acquire: u32, mode: LockMode, owner: u32, happens: Option<Literal>) -> Section {
-    Section { acquire, release: None, shared: mode == LockMode::Shared, owner, happens }
+    Section { acquire, release: None, shared: mode == LockMode::Shared, owner, happens, reads: false }
 }
 
 /// The schedule that has these operations in this order, each with all that its task does before.

@@ -7,3 +7,4 @@ mod program;
 #[path = "../tasks/support/random.rs"]
 mod random;
 mod table;
+mod traces;

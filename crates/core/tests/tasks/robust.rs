@@ -157,7 +157,8 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn lenient<A: TaskAnalysis, S: Structure>(events: &[Event], analysis: &A, keep_all: bool) -> Outcome {
     let options = ReplayOptions { lenient: true, keep_all };
-    let task_options = TaskOptions { access_cache: !keep_all, verdict_cache: keep_all, count: keep_all };
+    let task_options =
+        TaskOptions { access_cache: !keep_all, verdict_cache: keep_all, count: keep_all, possible: keep_all };
     let mut replay = TaskReplay::<A, S>::new(analysis, "test", options, task_options);
     for (position, event) in (1..).zip(events) {
         if let Err(fault) = replay.event(position, event) {
