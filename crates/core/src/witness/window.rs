@@ -314,7 +314,7 @@ impl<'r> Window<'r> {
             }
         }
         let involved: FxHashSet<u32> =
-            claim.accesses.iter().flat_map(|place| self.ancestors(place.actor)).collect();
+            claim.accesses.iter().flat_map(|place| self.ancestors(self.recording.task_of(*place))).collect();
         let accesses: FxHashSet<Place> = claim.accesses.iter().copied().collect();
         let mut left = MOST_SHOWN;
         let mut segments: Vec<Segment> = Vec::with_capacity(schedule.len());
@@ -325,8 +325,12 @@ impl<'r> Window<'r> {
             for index in (run.from..run.to).rev() {
                 let step = record.operations[index as usize].step;
                 let is_access = accesses.contains(&Place { actor: run.actor, index });
-                let is_construct = involved.contains(&run.actor)
-                    && !matches!(step.op, Op::Access { .. } | Op::Atomic { .. } | Op::Fence { .. });
+                let is_construct = involved
+                    .contains(&self.recording.task_of(Place { actor: run.actor, index }))
+                    && !matches!(
+                        step.op,
+                        Op::Access { .. } | Op::OtherPath { .. } | Op::Atomic { .. } | Op::Fence { .. }
+                    );
                 if is_access || (is_construct && left > 0) {
                     left = left.saturating_sub(1);
                     shown.push(step);

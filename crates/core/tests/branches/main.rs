@@ -6,5 +6,6 @@ mod oracle;
 mod program;
 #[path = "../tasks/support/random.rs"]
 mod random;
+mod solver;
 mod table;
 mod traces;

@@ -5,7 +5,8 @@
 //! accesses go the other way just for them, and all others go as observed as far as they go.
 
 use crate::program::{Program, State, Step, Way, conflict};
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 /// A place in the program: the task, and the step.
 pub(crate) type Site = (usize, usize);
@@ -29,7 +30,7 @@ fn only(state: &State, allowed: &[usize]) -> bool {
 
 pub(crate) fn races(program: &Program, observed: &[Vec<bool>]) -> Truth {
     let mut truth = Truth::default();
-    let mut seen: HashSet<State> = HashSet::new();
+    let mut seen: FxHashSet<State> = FxHashSet::default();
     let mut left = vec![program.start()];
     while let Some(state) = left.pop() {
         if !seen.insert(state.clone()) {
@@ -59,9 +60,14 @@ pub(crate) fn races(program: &Program, observed: &[Vec<bool>]) -> Truth {
 pub(crate) fn tears(program: &Program, observed: &[Vec<bool>], between: Site, truth: &mut Truth) {
     let (task, at) = between;
     let access = program.tasks[task][at];
+    let others = program.tasks.iter().enumerate().filter(|(other, _)| *other != task);
+    let conflicts = others.map(|(_, steps)| steps.iter().filter(|step| conflict(**step, access)).count());
+    if conflicts.max().unwrap_or(0) < 2 {
+        return;
+    }
     // A run, with what others had done before the access, once it was done, and whether its task went the other way for it.
     type Point = (State, Vec<Site>, Option<bool>);
-    let mut seen: HashSet<Point> = HashSet::new();
+    let mut seen: FxHashSet<Point> = FxHashSet::default();
     let mut left: Vec<Point> = vec![(program.start(), Vec::new(), None)];
     while let Some(point) = left.pop() {
         if !seen.insert(point.clone()) {

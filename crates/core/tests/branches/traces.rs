@@ -88,16 +88,15 @@ fn traces_with_branches() {
         let torn = text.contains("# expect torn");
         let examine = Examine { races: true, steps: torn, ..Examine::default() };
         let diagnosis = Diagnosis { formulas, ask: None, time: Duration::from_secs(60) };
-        let outcome = replay(&events, &Examination::new(&flagged, examine).diagnosing(diagnosis));
+        let examination = Examination::new(&flagged, examine).diagnosing(diagnosis);
+        let outcome = replay(&events, &examination);
         let mut found: BTreeSet<String> = outcome.findings.iter().map(told).collect();
         if found.is_empty() {
             found.insert("none".to_owned());
         }
-        let figure = |name: &str| {
-            let figure = outcome.statistics.iter().find(|figure| figure.name == name);
-            figure.map_or(0, |figure| figure.value)
-        };
-        found.insert(format!("dropped {}", figure(Examination::INFEASIBLE)));
+        let figures = examination.statistics();
+        let dropped = figures.iter().find(|figure| figure.name == Examination::INFEASIBLE);
+        found.insert(format!("dropped {}", dropped.map_or(0, |figure| figure.value)));
         let expected: BTreeSet<String> =
             text.lines().filter_map(|line| line.strip_prefix("# expect ")).map(str::to_owned).collect();
         assert_eq!(found, expected, "{}", name.display());
