@@ -15,6 +15,7 @@ use super::formula::Formula;
 use super::solver::{Answer, Edge, Limits, Literal, Solver};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use std::time::Instant;
 
 /// What a formula speaks of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -287,6 +288,9 @@ impl Problem {
         self.exclude_readers(solver, &mut excluded);
         let end = solver.work().saturating_add(limits.work);
         loop {
+            if limits.until.is_some_and(|until| Instant::now() >= until) {
+                return Answer::GivenUp;
+            }
             let left = end.saturating_sub(solver.work());
             let answer = solver.solve(Limits { work: left, ..limits });
             if answer != Answer::Satisfiable {

@@ -151,6 +151,7 @@ fn values(random: &mut Random, problem: &mut Problem, tasks: &[Vec<(u32, Does)>]
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
 fn agrees_with_z3() {
     let count = 400;
     let mut random = Random::new(9);

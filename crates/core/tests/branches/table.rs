@@ -135,6 +135,7 @@ fn apparent(program: &Program, observed: &Observed) -> BTreeSet<(Site, Site)> {
 
 /// As many programs as the environment says, or a thousand.
 #[test]
+#[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
 fn nothing_is_missed_and_nothing_is_wrong() {
     let cases: u64 = std::env::var("KEIRIN_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1000);
     // The longest runs are for those that ask for very many.
