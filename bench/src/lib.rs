@@ -7,6 +7,7 @@
 pub mod analyses;
 pub mod atomtracker;
 pub mod child;
+pub mod diagnose;
 pub mod many_tasks;
 pub mod oracle;
 pub mod programs;

@@ -9,7 +9,7 @@ use keirin_bench::runtime::online::{self, Library, Mode};
 use keirin_bench::runtime::{self, Compiler, adversarial, rust, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
-use keirin_bench::{analyses, atomtracker, many_tasks, oracle, tasks, traces, transactions};
+use keirin_bench::{analyses, atomtracker, diagnose, many_tasks, oracle, tasks, traces, transactions};
 use keirin_core::generate::Family;
 use std::io::Write;
 use std::path::PathBuf;
@@ -60,6 +60,12 @@ fn main() -> Result<()> {
                 disciplines: all_of(arguments, "disciplines"),
             };
             print(&oracle::tables(&settings)?);
+            Ok(())
+        }
+        Some(("diagnose", arguments)) => {
+            let seconds = *arguments.get_one("seconds").expect("has a default");
+            let settings = diagnose::Settings { limit: Duration::from_secs(seconds) };
+            print(&diagnose::table(&settings).to_string());
             Ok(())
         }
         Some(("tasks", arguments)) => {
@@ -223,6 +229,11 @@ fn command_line() -> Command {
                         .value_parser(PossibleValuesParser::new(oracle::names()))
                         .help("What the programs do with locks, and how their tasks wait for each other"),
                 ),
+        )
+        .subcommand(
+            Command::new("diagnose")
+                .about("How long it takes to decide whether a branch can go the other way")
+                .arg(number("seconds", "60").help("Time limit for one question")),
         )
         .subcommand(
             Command::new("tasks").about("How fast the analyses of tasks are, and what they remember").args([

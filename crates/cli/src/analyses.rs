@@ -26,7 +26,7 @@ use keirin_core::sptree::Structure;
 use keirin_core::sptree::labels::Labels;
 use keirin_core::sptree::ranks::Ranks;
 use keirin_core::sptree::tree::Tree;
-use keirin_core::witness::{Examination, Examine};
+use keirin_core::witness::{Diagnosis, Examination, Examine};
 
 /// How many analyses share a driver. Every combination costs time to compile.
 const AT_ONCE: usize = 3;
@@ -60,6 +60,7 @@ fn task_options(options: &Options) -> TaskOptions {
             None => options.structure == StructureName::Tree,
         },
         count: options.stats,
+        possible: options.diagnose,
     }
 }
 
@@ -74,7 +75,11 @@ fn modes(options: &Options) -> Modes {
 }
 
 /// The checker that looks into what analyses of tasks have flagged: does some schedule show it?
-pub(crate) fn examination(flagged: &Flagged, options: &Options) -> Box<dyn Checker> {
+pub(crate) fn examination(
+    flagged: &Flagged,
+    options: &Options,
+    diagnosis: Option<Diagnosis>,
+) -> Box<dyn Checker> {
     let names = &options.analysis.0;
     let races = [AnalysisName::Spd3, AnalysisName::PtRacer, AnalysisName::AllSets];
     let atomicity = names.contains(&AnalysisName::TaskAtomicity);
@@ -87,8 +92,12 @@ pub(crate) fn examination(flagged: &Flagged, options: &Options) -> Box<dyn Check
         gaps: atomicity && !published && modes.gaps,
         groups: atomicity && !published,
     };
+    let mut examination = Examination::new(flagged, examine);
+    if let Some(diagnosis) = diagnosis {
+        examination = examination.diagnosing(diagnosis);
+    }
     Box::new(TaskChecker::<_, Ranks>::new(
-        Examination::new(flagged, examine),
+        examination,
         "examination",
         TaskOptions { access_cache: options.access_cache, ..TaskOptions::default() },
     ))

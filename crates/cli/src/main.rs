@@ -17,6 +17,7 @@ mod regions;
 mod report;
 mod running;
 mod runtime_files;
+mod smt;
 mod sources;
 mod suppress;
 mod symbols;

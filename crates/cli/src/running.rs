@@ -11,11 +11,16 @@ use crate::input::Input;
 use crate::options::{AnalysisName, Options};
 use crate::progress::{Progress, Unit};
 use crate::report::text::counted;
+use crate::smt;
 use anyhow::{Context, Result};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::Flagged;
+use keirin_core::diagnose::Formula;
 use keirin_core::replay::{Checker, Outcome, ReplayOptions, replay_passes};
 use keirin_core::select::{LeftOut, Select};
+use keirin_core::trace::{NameKind, Tables};
+use keirin_core::witness::{Diagnosis, Examination};
+use std::time::Duration;
 
 /// What the analyses said about one trace.
 pub(crate) struct Ran {
@@ -31,6 +36,10 @@ pub(crate) struct Ran {
     not_examined: u64,
     /// Findings of which the examination left none.
     not_confirmed: usize,
+    /// Claims that were dropped because no schedule shows them with the values that branches need.
+    infeasible: u64,
+    /// Formulas of the trace that cannot be read.
+    unreadable: usize,
 }
 
 /// One reading of the trace.
@@ -69,14 +78,23 @@ pub(crate) fn run_all(input: &mut Input, options: &Options, looking: &Looking) -
         tasks = exactly.read(input, &checkers(&of_tasks, options), "checking again")?.outcomes;
     }
     statistics.extend(tasks.iter_mut().flat_map(|outcome| std::mem::take(&mut outcome.statistics)));
-    let (mut not_examined, mut not_confirmed) = (0, 0);
-    if !options.no_witness && tasks.iter().any(|outcome| !outcome.findings.is_empty()) {
+    let (mut not_examined, mut not_confirmed, mut infeasible, mut unreadable) = (0, 0, 0, 0);
+    let has_something = |outcome: &Outcome| {
+        !outcome.findings.is_empty() || (options.diagnose && !outcome.flagged.ranges().is_empty())
+    };
+    if !options.no_witness && tasks.iter().any(has_something) {
         let mut flagged = Flagged::default();
         tasks.iter_mut().for_each(|outcome| flagged.append(std::mem::take(&mut outcome.flagged)));
         not_examined = flagged.dropped();
-        input.rewind(lenient)?;
         let examining = Runner { keep_all, ..reading };
-        let examined = examining.read(input, &[examination(&flagged, options)], "examining")?;
+        let diagnosis = options.diagnose.then(|| diagnosis(input.source.tables(), options));
+        if let Some(diagnosis) = &diagnosis {
+            unreadable = diagnosis.formulas.iter().filter(|formula| formula.is_none()).count();
+        }
+        input.rewind(lenient)?;
+        let examined = examining.read(input, &[examination(&flagged, options, diagnosis)], "examining")?;
+        let dropped = |figure: &&Statistic| figure.name == Examination::INFEASIBLE;
+        infeasible = examined.statistics.iter().filter(dropped).map(|figure| figure.value).sum();
         statistics.extend(examined.statistics);
         let apparent: usize = tasks.iter().map(|outcome| outcome.findings.len()).sum();
         if examined.outcomes.iter().all(|outcome| outcome.findings.is_empty()) {
@@ -87,7 +105,24 @@ pub(crate) fn run_all(input: &mut Input, options: &Options, looking: &Looking) -
         }
         tasks.extend(examined.outcomes);
     }
-    Ok(Ran { threads, tasks, statistics, selected, left_out, not_examined, not_confirmed })
+    Ok(Ran {
+        threads,
+        tasks,
+        statistics,
+        selected,
+        left_out,
+        not_examined,
+        not_confirmed,
+        infeasible,
+        unreadable,
+    })
+}
+
+/// What is needed to look at values and branches.
+fn diagnosis(tables: &Tables, options: &Options) -> Diagnosis {
+    let formulas = tables.names(NameKind::Formula).iter().map(|text| Formula::parse(text).ok()).collect();
+    let time = Duration::from_secs(options.diagnose_seconds);
+    Diagnosis { formulas, ask: smt::solver(time), time }
 }
 
 /// How a trace is read.
@@ -190,6 +225,20 @@ impl Ran {
                 "{}: {} did not stand up to the examination, which looks at locks too; --no-witness shows what it was",
                 input.name,
                 counted(self.not_confirmed as u64, "apparent finding")
+            ));
+        }
+        if self.infeasible > 0 {
+            notes.push(format!(
+                "{}: {} dropped: no schedule shows it with the values that branches need",
+                input.name,
+                counted(self.infeasible, "possible finding")
+            ));
+        }
+        if self.unreadable > 0 {
+            notes.push(format!(
+                "{}: {} cannot be read, and nothing is known about what they compute",
+                input.name,
+                counted(self.unreadable as u64, "formula of the trace")
             ));
         }
         if self.not_examined > 0 {

@@ -90,6 +90,10 @@ id!(
     /// A loop of the program: which loop it is, not which execution.
     LoopId
 );
+id!(
+    /// What a program computes from what it has read, as a [formula](crate::diagnose::Formula): its text is a name.
+    FormulaId
+);
 
 impl RegionId {
     /// Regions with this bit are calls of a function; the other bits are its number.
@@ -399,10 +403,22 @@ pub enum Op {
         /// Acquired, not released.
         acquire: bool,
     },
-    /// The value that the thread's last access read or wrote (diagnosis runs only).
+    /// The value that the thread's last access read or wrote, or that its last [`Op::OtherPath`] would write (diagnosis runs
+    /// only).
     Value {
         /// Its bits, zero-extended.
         bits: u64,
+    },
+    /// Something that the task has read goes into the next [`Op::Formula`]: as `$1` the first time, then as `$2` and so on.
+    Operand {
+        /// Which read of the task: the last one whose value was told is 1, the one before it 2.
+        back: u32,
+    },
+    /// What the thread's last access has written, or the condition of its last branch, was computed by this formula from the
+    /// operands told before.
+    Formula {
+        /// The formula; none if it is not known.
+        formula: FormulaId,
     },
     /// A location is declared to belong to a group that must be seen together.
     Group {

@@ -81,6 +81,23 @@ pub enum Doubt {
     LocksForbid,
     /// The search for a schedule was given up.
     SearchGivenUp,
+    /// It depends on values, or on the condition of a branch, that were not told.
+    ValuesUnknown,
+    /// It depends on more values than can be gone through, and there is no SMT solver to ask.
+    NeedsSolver,
+}
+
+/// What a schedule keeps of the observed run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Proof {
+    /// Its operations; nobody has looked at what they read.
+    #[default]
+    Operations,
+    /// Its branches, by their conditions and the values that are read; except those that must go the other way for a possible
+    /// access.
+    Branches,
+    /// All values that are read.
+    Values,
 }
 
 /// A schedule of the same operations that shows a finding.
@@ -93,6 +110,8 @@ pub struct Witness {
     pub as_observed_until: u64,
     /// What happens then.
     pub segments: Vec<Segment>,
+    /// What it keeps of the observed run.
+    pub proof: Proof,
 }
 
 /// Consecutive operations of one task.
@@ -211,7 +230,7 @@ impl Race {
 #[inline]
 pub(crate) fn accessed(op: Op) -> (Addr, u32) {
     match op {
-        Op::Access { size, addr, .. } => (addr, size),
+        Op::Access { size, addr, .. } | Op::OtherPath { size, addr, .. } => (addr, size),
         Op::Atomic { size, addr, .. } => (addr, u32::from(size)),
         _ => (Addr(0), 0),
     }

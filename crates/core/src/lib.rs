@@ -7,6 +7,7 @@
 
 pub mod analysis;
 pub mod clock;
+pub mod diagnose;
 pub mod event;
 pub mod family;
 pub mod finding;

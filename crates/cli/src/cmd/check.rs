@@ -107,6 +107,7 @@ pub(crate) fn check_task_options(options: &Options) -> Result<()> {
             (options.access_cache, "access-cache"),
             (options.verdict_cache.is_some(), "verdict-cache"),
             (options.no_witness, "no-witness"),
+            (options.diagnose, "diagnose"),
         ];
         if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
             bail!(
@@ -114,6 +115,9 @@ pub(crate) fn check_task_options(options: &Options) -> Result<()> {
                  task-atomicity"
             );
         }
+    }
+    if options.diagnose && options.no_witness {
+        bail!("--diagnose looks for schedules and --no-witness leaves that out: give one of them");
     }
     if options.check != default.check {
         if !names.contains(&AnalysisName::TaskAtomicity) {

@@ -238,7 +238,7 @@ fn kind(op: Op) -> &'static str {
         Op::Free { .. } => "deallocation",
         Op::Branch { .. } | Op::OtherPath { .. } | Op::OtherPathLock { .. } => "branch",
         Op::LoopEnter { .. } | Op::LoopIteration { .. } | Op::LoopExit { .. } => "loop",
-        Op::Value { .. } => "value",
+        Op::Value { .. } | Op::Operand { .. } | Op::Formula { .. } => "value",
         Op::Group { .. } => "group",
         Op::IgnoreBegin | Op::IgnoreEnd => "ignore annotation",
     }

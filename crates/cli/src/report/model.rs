@@ -145,6 +145,10 @@ pub(crate) enum Verdict {
 pub(crate) enum Doubt {
     /// The search for a schedule was given up.
     SearchGivenUp,
+    /// It depends on values or conditions that were not told.
+    ValuesUnknown,
+    /// It depends on too many values, and there is no SMT solver.
+    NeedsSolver,
     /// No schedule was looked for.
     NotExamined,
     /// The analysis is a heuristic.
@@ -163,6 +167,13 @@ impl Doubt {
             }
             Doubt::SearchGivenUp => {
                 "suspected: the search for a schedule that shows it was given up, and it was not observed"
+            }
+            Doubt::ValuesUnknown => {
+                "suspected: whether a schedule shows it depends on values or conditions that the trace does not tell"
+            }
+            Doubt::NeedsSolver => {
+                "suspected: whether a schedule shows it depends on more values than keirin goes through by itself, and no `z3` was \
+                 found to be asked"
             }
             Doubt::LocksForbid => {
                 "apparent only: no schedule of this run shows it, the locks seem to forbid it"

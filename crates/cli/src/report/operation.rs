@@ -124,6 +124,12 @@ fn words(op: Op, tables: &Tables) -> (Words, Option<Target>) {
             lock(id),
         ),
         Op::Value { bits } => (("value", "saw", "value"), Some(unnamed("value", format!("{bits:#x}")))),
+        Op::Operand { back } => {
+            (("operand", "used", "operand"), Some(unnamed("read", format!("number {back} from the last"))))
+        }
+        Op::Formula { formula } => {
+            (("formula", "computed", "formula"), named(NameKind::Formula, "formula", formula.0))
+        }
         Op::Group { group, .. } => {
             (("group", "declared", "declare"), named(NameKind::Group, "group", group.0))
         }

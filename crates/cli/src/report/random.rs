@@ -12,7 +12,7 @@ use keirin_core::event::{
     StackId, TaskId, ThreadId,
 };
 use keirin_core::finding::{
-    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Race, RawEdge, RawFinding, RawStep, RawTask,
+    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Proof, Race, RawEdge, RawFinding, RawStep, RawTask,
     RawTransaction, Reduction, Refuted, Segment, Torn, Verdict, Whole, Witness,
 };
 use keirin_core::stack::{Frame, Stacks};
@@ -167,7 +167,8 @@ impl Random {
             shown: random.steps(),
         };
         let as_observed_until = self.below(3) * self.below(100);
-        Witness { as_observed_until, segments: (0..self.below(5)).map(|_| segment(self)).collect() }
+        let proof = [Proof::Operations, Proof::Branches, Proof::Values][self.below(3) as usize];
+        Witness { as_observed_until, segments: (0..self.below(5)).map(|_| segment(self)).collect(), proof }
     }
 
     fn evidence(&mut self) -> Evidence {
@@ -189,10 +190,12 @@ impl Random {
         let verdict = match self.below(3) {
             0 => Verdict::Observed,
             1 => Verdict::OtherSchedule { witness: (self.below(3) > 0).then(|| Box::new(self.witness())) },
-            _ => Verdict::Suspected(match self.below(4) {
+            _ => Verdict::Suspected(match self.below(6) {
                 0 => Doubt::Heuristic,
                 1 => Doubt::NotExamined,
                 2 => Doubt::LocksForbid,
+                3 => Doubt::ValuesUnknown,
+                4 => Doubt::NeedsSolver,
                 _ => Doubt::SearchGivenUp,
             }),
         };

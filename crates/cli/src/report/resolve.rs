@@ -17,7 +17,7 @@ use super::text::list;
 use crate::sources::Sources;
 use crate::symbols::{self, CodeFrame, Symbols};
 use keirin_core::event::{FunctionId, RegionId, SiteId, StackId};
-use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
+use keirin_core::finding::{self, Moment, Proof, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
 use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
@@ -28,6 +28,10 @@ use std::collections::HashMap;
 const MOST_FRAMES: usize = 64;
 
 /// What is missing if a finding about tasks was not examined.
+/// Verdicts that say what a schedule keeps of the observed run.
+const WITH_BRANCHES: &str = "in another schedule of the same run; a schedule that shows it was found and checked, with values for which all branches go as they must";
+const WITH_VALUES: &str = "in another schedule of the same run; a schedule that shows it was found and checked, in which all that is read is the same";
+
 const UNEXAMINED: &str = "Which tasks did it is not known: the search for a schedule, which would tell, was left out (--no-witness).";
 
 /// The verdict if it is known that some schedule shows a finding, and not which.
@@ -145,6 +149,7 @@ impl Names<'_> {
         if proved {
             told.notes.push(format!("{} {}", told.proof, self.examined()));
         }
+        let keeps = witness.map_or(Proof::Operations, |witness| witness.proof);
         let Scene { mut threads, steps, .. } = scene;
         let witness = witness.map(|witness| schedule::resolve(witness, self, &mut threads));
         let (schedule, witness) = witness.unzip();
@@ -165,6 +170,8 @@ impl Names<'_> {
             verdict_text: match doubt {
                 Some(doubt) => doubt.text(told.suspicion),
                 None if proved => PROVED,
+                None if keeps == Proof::Branches => WITH_BRANCHES,
+                None if keeps == Proof::Values => WITH_VALUES,
                 None => verdict.text(),
             },
             level: if doubt == Some(Doubt::LocksForbid) { Level::Note } else { verdict.level() },
@@ -379,6 +386,8 @@ fn doubt_of(doubt: finding::Doubt) -> Doubt {
         finding::Doubt::NotExamined => Doubt::NotExamined,
         finding::Doubt::LocksForbid => Doubt::LocksForbid,
         finding::Doubt::SearchGivenUp => Doubt::SearchGivenUp,
+        finding::Doubt::ValuesUnknown => Doubt::ValuesUnknown,
+        finding::Doubt::NeedsSolver => Doubt::NeedsSolver,
     }
 }
 

@@ -59,8 +59,10 @@ fn note_locks(raw: &Witness, names: Names<'_>, steps: &mut [Step]) {
             shared: mode == LockMode::Shared,
         };
         match raw.op {
-            Op::Acquire { lock, mode } => held.push((actor, lock_of(lock.0, mode))),
-            Op::Release { lock, mode } => {
+            Op::Acquire { lock, mode } | Op::OtherPathLock { lock, mode, acquire: true } => {
+                held.push((actor, lock_of(lock.0, mode)))
+            }
+            Op::Release { lock, mode } | Op::OtherPathLock { lock, mode, acquire: false } => {
                 let released = lock_of(lock.0, mode);
                 if let Some(at) = held.iter().rposition(|(by, lock)| *by == actor && *lock == released) {
                     held.remove(at);

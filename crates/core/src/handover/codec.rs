@@ -4,7 +4,7 @@ use crate::event::{
     Addr, FunctionId, GroupId, LockId, LockMode, Op, RegionId, SiteId, StackId, TaskId, ThreadId,
 };
 use crate::finding::{
-    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Race, RawEdge, RawFinding, RawStep, RawTask,
+    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Proof, Race, RawEdge, RawFinding, RawStep, RawTask,
     RawTransaction, Reduction, Refuted, Rule, Segment, Torn, Verdict, Whole, Witness,
 };
 use crate::stack::Frame;
@@ -84,7 +84,7 @@ structure! {
     Reduction { blocks, commit, broken }
     Torn { addr, size, whole, group, inside }
     Segment { actor, first, last, operations, shown }
-    Witness { as_observed_until, segments }
+    Witness { as_observed_until, segments, proof }
     RawFinding { rule, verdict, steps, evidence, lineage, count }
 }
 
@@ -279,7 +279,24 @@ impl Decode for Rule {
     }
 }
 
-const DOUBTS: [Doubt; 4] = [Doubt::Heuristic, Doubt::NotExamined, Doubt::LocksForbid, Doubt::SearchGivenUp];
+const PROOFS: [Proof; 3] = [Proof::Operations, Proof::Branches, Proof::Values];
+
+impl Encode for Proof {
+    fn encode(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.push(match self {
+            Proof::Operations => 0,
+            Proof::Branches => 1,
+            Proof::Values => 2,
+        });
+        Ok(())
+    }
+}
+
+impl Decode for Proof {
+    fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
+        PROOFS.get(usize::from(cursor.byte()?)).copied()
+    }
+}
 
 impl Encode for Verdict {
     fn encode(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
@@ -295,6 +312,8 @@ impl Encode for Verdict {
                 Doubt::NotExamined => 3,
                 Doubt::LocksForbid => 4,
                 Doubt::SearchGivenUp => 5,
+                Doubt::ValuesUnknown => 7,
+                Doubt::NeedsSolver => 8,
             }),
         }
         Ok(())
@@ -307,7 +326,13 @@ impl Decode for Verdict {
             0 => Verdict::Observed,
             1 => Verdict::OtherSchedule { witness: Some(Box::new(Witness::decode(cursor)?)) },
             6 => Verdict::OtherSchedule { witness: None },
-            number => Verdict::Suspected(*DOUBTS.get(usize::from(number) - 2)?),
+            2 => Verdict::Suspected(Doubt::Heuristic),
+            3 => Verdict::Suspected(Doubt::NotExamined),
+            4 => Verdict::Suspected(Doubt::LocksForbid),
+            5 => Verdict::Suspected(Doubt::SearchGivenUp),
+            7 => Verdict::Suspected(Doubt::ValuesUnknown),
+            8 => Verdict::Suspected(Doubt::NeedsSolver),
+            _ => return None,
         })
     }
 }

@@ -26,11 +26,12 @@ pub enum NameKind {
     Group,
     Loop,
     File,
+    Formula,
 }
 
 impl NameKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [NameKind; 10] = [
+    pub const ALL: [NameKind; 11] = [
         NameKind::Thread,
         NameKind::Lock,
         NameKind::Condition,
@@ -41,6 +42,7 @@ impl NameKind {
         NameKind::Group,
         NameKind::Loop,
         NameKind::File,
+        NameKind::Formula,
     ];
 
     /// What such a thing is called, for messages and made-up names.
@@ -56,6 +58,7 @@ impl NameKind {
             NameKind::Group => "group",
             NameKind::Loop => "loop",
             NameKind::File => "file",
+            NameKind::Formula => "formula",
         }
     }
 }

@@ -132,12 +132,19 @@ impl Location {
     }
 
     /// Remembers the access that is happening now. `left` is how many conflicts may still be remembered.
-    pub(super) fn add<S: Relations>(&mut self, touch: Touch, order: &Order<'_, S>, left: &mut usize) {
+    pub(super) fn add<S: Relations>(
+        &mut self,
+        recording: &Recording,
+        touch: Touch,
+        order: &Order<'_, S>,
+        left: &mut usize,
+    ) {
+        let task = recording.task_of(touch.place);
         let later = self.touches.len() as u32;
         // Whether a remembered step is parallel is asked once for each run of accesses of the same step.
         let mut answered = (StepId::NONE, false, false);
         for (earlier, past) in (0..).zip(&self.touches) {
-            let conflict = past.place.actor != touch.place.actor
+            let conflict = recording.task_of(past.place) != task
                 && (past.kind == AccessKind::Write || touch.kind == AccessKind::Write)
                 && past.life == touch.life
                 && past.member == touch.member
@@ -233,7 +240,7 @@ pub(super) fn tears(
     mut visit: impl FnMut(&Tear),
 ) {
     let touches = &location.touches;
-    let mut inside: Vec<(u32, u32, u32, (u64, u64))> = Vec::new();
+    let mut inside: Vec<(u32, u64, u32, (u64, u64))> = Vec::new();
     for (other, neighbours) in (0..).zip(location.neighbours()) {
         let held = &touches[other as usize].held;
         inside.clear();
@@ -242,36 +249,50 @@ pub(super) fn tears(
             let touch = &touches[neighbour as usize];
             for Region { instance, whole, bytes } in regions(touch, examine) {
                 wholes.insert(instance, whole);
-                inside.push((instance, touch.place.index, neighbour, bytes));
+                inside.push((instance, recording.along(touch.place), neighbour, bytes));
             }
         }
         inside.sort_unstable();
         for region in inside.chunk_by(|a, b| a.0 == b.0) {
             let mut around = Vec::new();
-            for (number, &(_, index, first, bytes)) in region.iter().enumerate() {
+            for (number, &(_, _, first, bytes)) in region.iter().enumerate() {
                 // The next ones that touch the same bytes; what lies further away need not be looked at, because the other
                 // access comes either before or after one in between.
-                let Some(mut rest) = common(bytes, touches[other as usize].bytes) else { continue };
-                for &(_, next_index, next, bytes) in &region[number + 1..] {
-                    let Some(bytes) = common(bytes, rest) else { continue };
-                    if next_index == index {
+                let Some(rest) = common(bytes, touches[other as usize].bytes) else { continue };
+                // What the other side of a branch would do is between nothing but what that side does.
+                let mut mine = rest;
+                let mut of_side: Option<(u32, (u64, u64))> = None;
+                for &(_, _, next, bytes) in &region[number + 1..] {
+                    let (one, two) = (&touches[first as usize], &touches[next as usize]);
+                    if !recording.precedes(one.place, two.place) {
                         continue;
                     }
-                    if has_point_for(recording, &touches[first as usize], next_index, held) {
+                    let rest = if two.place.actor == one.place.actor {
+                        &mut mine
+                    } else {
+                        if of_side.is_none_or(|(side, _)| side != two.place.actor) {
+                            of_side = Some((two.place.actor, mine));
+                        }
+                        of_side.as_mut().map_or(&mut mine, |(_, rest)| rest)
+                    };
+                    let Some(bytes) = common(bytes, *rest) else { continue };
+                    if has_point_for(recording, one, two, held) {
                         around.push((first, next, bytes));
                     }
                     match (bytes.0 == rest.0, bytes.1 == rest.1) {
-                        (true, true) => break,
+                        (true, true) => rest.0 = rest.1,
                         (true, false) => rest.0 = bytes.1,
                         (false, true) => rest.1 = bytes.0,
                         (false, false) => {}
                     }
+                    if mine.0 >= mine.1 {
+                        break;
+                    }
                 }
             }
             around.sort_by_key(|(first, next, _)| {
-                let (first, next) =
-                    (touches[*first as usize].place.index, touches[*next as usize].place.index);
-                (next - first, first)
+                let along = |at: u32| recording.along(touches[at as usize].place);
+                (along(*next) - along(*first), along(*first))
             });
             if let (Some(whole), false) = (wholes.get(&region[0].0), around.is_empty()) {
                 visit(&Tear { whole: *whole, other, around });
@@ -280,15 +301,13 @@ pub(super) fn tears(
     }
 }
 
-/// True if a task, between an access and its operation `until`, comes to a point where it holds nothing that excludes the
-/// given locks.
-fn has_point_for(recording: &Recording, from: &Touch, until: u32, locks: &[(u32, LockMode)]) -> bool {
+/// True if a task, between two of its accesses, comes to a point where it holds nothing that excludes the given locks.
+fn has_point_for(recording: &Recording, from: &Touch, until: &Touch, locks: &[(u32, LockMode)]) -> bool {
     if !exclude(&from.held, locks) {
         return true;
     }
     let mut held = from.held.to_vec();
-    let operations = &recording.actors[from.place.actor as usize].operations;
-    for operation in &operations[from.place.index as usize + 1..until as usize] {
+    for operation in recording.between(from.place, until.place) {
         match operation.effect {
             Effect::Nothing => continue,
             Effect::Acquire(lock, mode) => held.push((lock, mode)),
@@ -325,7 +344,7 @@ pub(super) fn gaps(recording: &Recording, location: &Location) -> Vec<Gap> {
                 let bytes = common(before.bytes, touch.bytes)?;
                 let reads = before.kind == AccessKind::Read
                     && before.life == touch.life
-                    && before.place.index < touch.place.index;
+                    && recording.precedes(before.place, touch.place);
                 reads.then_some((read, bytes))
             })
         {
@@ -335,7 +354,7 @@ pub(super) fn gaps(recording: &Recording, location: &Location) -> Vec<Gap> {
                     let between = &touches[other as usize];
                     let shared = common(between.bytes, bytes);
                     if let Some(bytes) = shared.filter(|_| between.kind == AccessKind::Write)
-                        && has_point_for(recording, first, touch.place.index, &between.held)
+                        && has_point_for(recording, first, touch, &between.held)
                     {
                         gaps.push(Gap { lock, read, other, write, bytes });
                     }
@@ -349,10 +368,8 @@ pub(super) fn gaps(recording: &Recording, location: &Location) -> Vec<Gap> {
 
 /// The locks that are held at both accesses of a task, but not all the time in between.
 fn released_between(recording: &Recording, first: &Touch, last: &Touch) -> Vec<u32> {
-    let operations = &recording.actors[first.place.actor as usize].operations;
-    let between = &operations[first.place.index as usize + 1..last.place.index as usize];
-    let mut locks: Vec<u32> = between
-        .iter()
+    let mut locks: Vec<u32> = recording
+        .between(first.place, last.place)
         .filter_map(|operation| match operation.effect {
             Effect::Release(lock, _) => Some(lock),
             _ => None,
@@ -383,7 +400,7 @@ const MOST_COMBINATIONS: usize = 4096;
 type Conflicts = (Whole, Vec<(u32, u32)>);
 
 /// All tears of a group.
-pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTear> {
+pub(super) fn group_tears(recording: &Recording, location: &Location, examine: &Examine) -> Vec<GroupTear> {
     let touches = &location.touches;
     let mut pairs: FxHashMap<(u32, u32), Conflicts> = FxHashMap::default();
     for conflict in &location.conflicts {
@@ -410,7 +427,7 @@ pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTe
         'all: for &(first, first_other) in pairs {
             for &(last, last_other) in pairs {
                 let (a, b) = (&touches[first as usize], &touches[last as usize]);
-                if a.place.index < b.place.index && a.member != b.member {
+                if recording.precedes(a.place, b.place) && a.member != b.member {
                     around.push([first, first_other, last_other, last]);
                     if around.len() >= MOST_COMBINATIONS {
                         break 'all;
@@ -420,7 +437,7 @@ pub(super) fn group_tears(location: &Location, examine: &Examine) -> Vec<GroupTe
         }
         around.sort_by_key(|combination| {
             let [first, first_other, last_other, last] =
-                combination.map(|at| touches[at as usize].place.index);
+                combination.map(|at| recording.along(touches[at as usize].place));
             (last - first, first_other.abs_diff(last_other), first, first_other, last_other)
         });
         if !around.is_empty() {

@@ -2,14 +2,12 @@
 
 use super::candidates::{self, Examine, Location, Touch, common, exclude};
 use super::recording::{NONE, Place, Recording};
-use super::search::{Answer, Goal, Limits, Run, Search};
-use super::validate::Validator;
+use super::search::Goal;
+use super::window::{Diagnosis, Fate, Figures, Window};
+use crate::diagnose::solver::Limits;
 use crate::event::{AccessKind, Addr, GroupId, Op, RegionId, SiteId};
-use crate::finding::{
-    Doubt, Evidence, FindingKey, Findings, Lineage, Race, RawFinding, RawStep, RawTask, Rule, Segment, Torn,
-    Verdict, Whole, Witness,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::finding::{Evidence, FindingKey, Findings, Race, RawFinding, Rule, Torn, Whole};
+use rustc_hash::FxHashMap;
 
 /// What a location is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -24,7 +22,7 @@ pub(super) enum LocationKey {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Sureness {
     LocksForbid,
-    GivenUp,
+    Unsure,
     OtherSchedule,
     Observed,
 }
@@ -45,29 +43,25 @@ pub(super) struct Verdicts {
     index: FxHashMap<FindingKey, usize>,
     /// The entries of places, and what they tear, of which enough were examined.
     settled: FxHashMap<([SiteId; 3], Whole), usize>,
-    limits: Limits,
+    /// How much work is done for one claim.
+    work: u64,
     /// How much work all further searches may do.
     work_left: u64,
-    pub(super) searches: u64,
-    pub(super) given_up: u64,
-    pub(super) windows: u64,
+    pub(super) figures: Figures,
 }
 
 /// So many regions with the same nearest accesses are examined one by one; further ones are taken to be like them.
 const MOST_ALIKE: u32 = 256;
 
-/// So many operations of a witness are shown.
-const MOST_SHOWN: usize = 40;
-
 /// One finding that may be told.
-struct Claim {
-    rule: Rule,
-    goal: Goal,
+pub(super) struct Claim {
+    pub(super) rule: Rule,
+    pub(super) goal: Goal,
     /// The accesses in the order of the interleaving.
-    accesses: Vec<Place>,
-    evidence: Evidence,
+    pub(super) accesses: Vec<Place>,
+    pub(super) evidence: Evidence,
     key: FindingKey,
-    observed: bool,
+    pub(super) observed: bool,
 }
 
 /// Candidates for a race between the same two places.
@@ -79,42 +73,20 @@ struct RacePlaces {
     count: u64,
 }
 
-/// What became of a claim.
-#[derive(Clone, Debug)]
-enum Fate {
-    Observed,
-    Shown(Vec<Run>),
-    LocksForbid,
-    GivenUp,
-    /// There is nothing to tell.
-    Void,
-}
-
-/// One window that is being decided.
-struct Window<'r> {
-    recording: &'r Recording,
-    search: Search<'r>,
-    validator: Validator<'r>,
-    /// Goals that cannot be reached.
-    hopeless: FxHashMap<Goal, Fate>,
-}
-
 fn access_op(kind: AccessKind, bytes: (u64, u64)) -> Op {
     let size = u32::try_from(bytes.1 - bytes.0).unwrap_or(u32::MAX);
     Op::Access { kind, size, addr: Addr(bytes.0) }
 }
 
 impl Verdicts {
-    pub(super) fn new(states: u64, work: u64, total: u64) -> Self {
+    pub(super) fn new(work: u64, total: u64) -> Self {
         Self {
             entries: Vec::new(),
             index: FxHashMap::default(),
             settled: FxHashMap::default(),
-            limits: Limits { states, work },
+            work,
             work_left: total,
-            searches: 0,
-            given_up: 0,
-            windows: 0,
+            figures: Figures::default(),
         }
     }
 
@@ -122,6 +94,7 @@ impl Verdicts {
     pub(super) fn decide(
         &mut self,
         recording: &Recording,
+        diagnosis: Option<&Diagnosis>,
         locations: &FxHashMap<LocationKey, Location>,
         rules: impl Fn(LocationKey, Rule) -> bool,
         examine: &Examine,
@@ -131,14 +104,9 @@ impl Verdicts {
         if keys.is_empty() {
             return;
         }
-        self.windows += 1;
+        self.figures.windows += 1;
         keys.sort_unstable();
-        let mut window = Window {
-            recording,
-            search: Search::new(recording),
-            validator: Validator::new(recording),
-            hopeless: FxHashMap::default(),
-        };
+        let mut window = Window::new(recording, diagnosis);
         for key in &keys {
             let Some(location) = locations.get(key) else { continue };
             if examine.races && rules(*key, Rule::DataRace) {
@@ -248,7 +216,7 @@ impl Verdicts {
         examine: &Examine,
     ) {
         let touches = &location.touches;
-        for tear in candidates::group_tears(location, examine) {
+        for tear in candidates::group_tears(window.recording, location, examine) {
             let claims = tear.around.iter().map(|around| {
                 let four = around.map(|at| &touches[at as usize]);
                 torn_group(window.recording, tear.whole, four, group)
@@ -282,11 +250,11 @@ impl Verdicts {
                 Fate::Void => {}
                 Fate::LocksForbid if unsure.is_none() => unsure = Some((claim, Fate::LocksForbid)),
                 Fate::LocksForbid => {}
-                Fate::GivenUp if !matches!(unsure, Some((_, Fate::GivenUp))) => {
-                    unsure = Some((claim, Fate::GivenUp));
+                Fate::Unsure(doubt) if !matches!(unsure, Some((_, Fate::Unsure(_)))) => {
+                    unsure = Some((claim, Fate::Unsure(doubt)));
                 }
-                Fate::GivenUp => {}
-                fate => {
+                Fate::Unsure(_) => {}
+                fate @ (Fate::Observed | Fate::Shown(..)) => {
                     self.tell(window, claim, fate, 1);
                     return None;
                 }
@@ -303,35 +271,9 @@ impl Verdicts {
     }
 
     fn fate(&mut self, window: &mut Window<'_>, claim: &Claim, incomplete: bool) -> Fate {
-        if claim.observed {
-            return Fate::Observed;
-        }
-        if let Some(known) = window.hopeless.get(&claim.goal) {
-            return known.clone();
-        }
-        if self.work_left == 0 {
-            return Fate::GivenUp;
-        }
-        self.searches += 1;
-        let limits = Limits { states: self.limits.states, work: self.limits.work.min(self.work_left) };
-        let answer = window.search.find(&claim.goal, limits);
-        self.work_left = self.work_left.saturating_sub(window.search.take_work());
-        let fate = match answer {
-            Answer::Schedule(schedule) => {
-                let valid = window.validator.is_valid(&claim.goal, &schedule);
-                debug_assert!(valid, "{:?} is not shown by {schedule:?}", claim.goal);
-                if valid {
-                    return Fate::Shown(schedule);
-                }
-                Fate::GivenUp
-            }
-            Answer::Ordered => Fate::Void,
-            Answer::LocksForbid if incomplete => Fate::GivenUp,
-            Answer::LocksForbid => Fate::LocksForbid,
-            Answer::GivenUp => Fate::GivenUp,
-        };
-        self.given_up += u64::from(matches!(fate, Fate::GivenUp));
-        window.hopeless.insert(claim.goal.clone(), fate.clone());
+        let limits = Limits { work: self.work.min(self.work_left), until: None };
+        let fate = window.fate(claim, incomplete, limits, &mut self.figures);
+        self.work_left = self.work_left.saturating_sub(window.take_work());
         fate
     }
 
@@ -350,8 +292,8 @@ impl Verdicts {
         let sureness = match &fate {
             Fate::Void => return false,
             Fate::Observed => Sureness::Observed,
-            Fate::Shown(_) => Sureness::OtherSchedule,
-            Fate::GivenUp => Sureness::GivenUp,
+            Fate::Shown(..) => Sureness::OtherSchedule,
+            Fate::Unsure(_) => Sureness::Unsure,
             Fate::LocksForbid => Sureness::LocksForbid,
         };
         if let Some(at) = self.index.get(&claim.key) {
@@ -425,7 +367,8 @@ fn torn(
             inside: vec![0, 2],
         }),
         key: FindingKey::new(rule, labels(whole), sites, access_op(last.kind, bytes)),
-        observed: accesses.is_sorted_by_key(|place| position(*place)),
+        observed: !accesses.iter().any(|place| recording.is_possible(*place))
+            && accesses.is_sorted_by_key(|place| position(*place)),
         accesses,
     }
 }
@@ -449,7 +392,7 @@ fn torn_group(
         );
     }
     let mut between = [first_other, last_other];
-    between.sort_by_key(|touch| touch.place.index);
+    between.sort_by_key(|touch| recording.along(touch.place));
     let four = [first, between[0], between[1], last];
     let sites = [first, first_other, last_other, last].map(|touch| touch.site).to_vec();
     let bytes = common(first.bytes, first_other.bytes).unwrap_or(first.bytes);
@@ -465,107 +408,8 @@ fn torn_group(
             inside: vec![0, 3],
         }),
         key: FindingKey::new(Rule::AtomicityViolation, labels(whole), sites, access_op(last.kind, bytes)),
-        observed: position(first) < position(first_other) && position(last_other) < position(last),
-    }
-}
-
-impl Window<'_> {
-    /// True if there was a moment of the observed run at which both accesses were the next ones.
-    fn was_race_observed(&self, earlier: Place, later: Place) -> bool {
-        let recording = self.recording;
-        let position = |place: Place| recording.operation(place).step.moment.position;
-        let at = position(earlier);
-        let record = &recording.actors[later.actor as usize];
-        let before = match later.index.checked_sub(1) {
-            Some(index) => position(Place { actor: later.actor, index }),
-            None => record.spawned.position,
-        };
-        let needs = recording.needs(recording.operation(later));
-        before < at && needs.iter().all(|need| position(*need) < at)
-    }
-
-    fn finding(&self, claim: &Claim, fate: Fate, count: u64) -> RawFinding {
-        let steps: Vec<RawStep> =
-            claim.accesses.iter().map(|place| self.recording.operation(*place).step).collect();
-        let lineage = self.lineage(&claim.accesses);
-        let verdict = match fate {
-            Fate::Observed => Verdict::Observed,
-            Fate::Shown(schedule) => {
-                Verdict::OtherSchedule { witness: Some(Box::new(self.witness(claim, schedule))) }
-            }
-            Fate::LocksForbid => Verdict::Suspected(Doubt::LocksForbid),
-            Fate::GivenUp | Fate::Void => Verdict::Suspected(Doubt::SearchGivenUp),
-        };
-        RawFinding { rule: claim.rule, verdict, steps, evidence: claim.evidence.clone(), lineage, count }
-    }
-
-    /// A task and all from which it descends, the first one last.
-    fn ancestors(&self, actor: u32) -> Vec<u32> {
-        let next = |actor: &u32| self.recording.actors[*actor as usize].parent;
-        std::iter::successors(Some(actor), next).collect()
-    }
-
-    fn lineage(&self, accesses: &[Place]) -> Option<Lineage> {
-        let mut paths: Vec<Vec<u32>> = accesses
-            .iter()
-            .map(|place| {
-                let mut path = self.ancestors(place.actor);
-                path.reverse();
-                path
-            })
-            .collect();
-        let mut depth = 0;
-        while let Some(actor) = paths[0].get(depth)
-            && paths.iter().all(|path| path.get(depth) == Some(actor))
-        {
-            depth += 1;
-        }
-        let task = |actor: &u32| {
-            let record = &self.recording.actors[*actor as usize];
-            RawTask { actor: record.actor, spawned: record.spawned }
-        };
-        let common = task(paths[0].get(depth.checked_sub(1)?)?);
-        let paths = paths.iter_mut().map(|path| path[depth..].iter().map(task).collect()).collect();
-        Some(Lineage { common, paths })
-    }
-
-    fn witness(&self, claim: &Claim, mut schedule: Vec<Run>) -> Witness {
-        if let Goal::Both(a, b) = claim.goal {
-            // Both can come next; a schedule must put one of them first.
-            for place in [a, b] {
-                schedule.push(Run { actor: place.actor, from: place.index, to: place.index + 1 });
-            }
-        }
-        let involved: FxHashSet<u32> =
-            claim.accesses.iter().flat_map(|place| self.ancestors(place.actor)).collect();
-        let accesses: FxHashSet<Place> = claim.accesses.iter().copied().collect();
-        let mut left = MOST_SHOWN;
-        let mut segments: Vec<Segment> = Vec::with_capacity(schedule.len());
-        // From the end, so that what is left out is the earliest.
-        for run in schedule.iter().rev() {
-            let record = &self.recording.actors[run.actor as usize];
-            let mut shown = Vec::new();
-            for index in (run.from..run.to).rev() {
-                let step = record.operations[index as usize].step;
-                let is_access = accesses.contains(&Place { actor: run.actor, index });
-                let is_construct = involved.contains(&run.actor)
-                    && !matches!(step.op, Op::Access { .. } | Op::Atomic { .. } | Op::Fence { .. });
-                if is_access || (is_construct && left > 0) {
-                    left = left.saturating_sub(1);
-                    shown.push(step);
-                }
-            }
-            shown.reverse();
-            let position = |index: u32| record.operations[index as usize].step.moment.position;
-            segments.push(Segment {
-                actor: record.actor,
-                first: position(run.from),
-                last: position(run.to - 1),
-                operations: u64::from(run.to - run.from),
-                shown,
-            });
-        }
-        segments.reverse();
-        Witness { as_observed_until: self.recording.before, segments }
+        observed: !four.iter().any(|touch| recording.is_possible(touch.place))
+            && position(first) < position(first_other)
+            && position(last_other) < position(last),
     }
 }

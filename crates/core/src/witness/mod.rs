@@ -41,16 +41,23 @@
 //! same access fits, only the nearest is told, so that one defect is one finding. A place that has been shown is not
 //! searched again.
 //!
+//! **Diagnosis.** With a [`Diagnosis`] branches and values take part as well: all branches of a schedule must go as they went, by
+//! their conditions and what is read. Accesses that the other side of a branch would have done are *possible* ones: they are
+//! compared with all others, the task goes the other way there for them, and what it would do behind that side is not known. Only
+//! branches that lead to accesses of a finding are turned. What no schedule shows is dropped and counted; what depends on
+//! something that was not told stays suspected. There are no windows then, since another schedule may leave other values behind. The
+//! verdict says what a schedule keeps ([`Proof`](crate::finding::Proof)).
+//!
 //! **Windows.** When the driver says that all that came before comes before all that follows, the candidates so far are
 //! decided and the operations forgotten. A witness goes as observed up to there.
 //!
 //! **Cost.** 64 bytes for each recorded operation of a window, about 100 for each access of flagged memory and 12 for each
 //! two that conflict. A candidate costs time linear in the operations that it needs if no lock is kept while others must
-//! go on; otherwise, in the worst case, exponential in the number of
-//! such locks. What has no flagged memory costs one look-up for each stretch of memory.
+//! go on; otherwise a question to the solver ([`crate::diagnose`]), in the worst case exponential in the number of such locks (it
+//! must be: the question is as hard as satisfiability). What has no flagged memory costs one look-up for each stretch of memory.
 //!
 //! **Limits.** Exact within these bounds, and `SearchGivenUp` in place of `LocksForbid` beyond the first two of them:
-//! - [`Examination::STATES`] and [`Examination::WORK`] for each candidate, [`Examination::TOTAL_WORK`] for the run;
+//! - [`Examination::WORK`] for each candidate, [`Examination::TOTAL_WORK`] for the run, [`Diagnosis::time`] when diagnosing;
 //! - 512 accesses of a location in each window (128 in a row by one step); then two of each place, kind, block and set of
 //!   locks for each step, and from 2048 on one of them in all; 2²⁴ conflicts in all locations together;
 //! - after 256 regions whose nearest accesses are at the same places, and shown, further ones are taken to be like them;
@@ -60,20 +67,23 @@
 //! - where one token is signalled and received by very many tasks, the recording grows with the product of both.
 
 pub use candidates::Examine;
+pub use window::{Ask, Diagnosis};
 
 mod candidates;
 mod decide;
 mod flagged;
 mod locks;
+mod question;
 mod recording;
 mod search;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod window;
 
 use crate::analysis::tasks::{Flagged, Present, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
-use crate::event::{Addr, GroupId};
+use crate::event::{Addr, GroupId, Op};
 use crate::finding::{Findings, RawStep};
 use crate::sptree::{Relations, StepId};
 use crate::tasks::Actor;
@@ -88,6 +98,7 @@ use std::cell::RefCell;
 #[derive(Debug)]
 pub struct Examination {
     examine: Examine,
+    diagnosis: Option<Diagnosis>,
     state: RefCell<State>,
 }
 
@@ -112,37 +123,45 @@ pub struct Cell {
 }
 
 impl Examination {
-    /// So many states are looked at for one candidate.
-    pub const STATES: u64 = 200_000;
-    /// So much work (operations done or taken back, and tasks looked at) is done for one candidate.
+    /// So much work (operations done or taken back, and what the solver looks at) is done for one candidate.
     pub const WORK: u64 = 50_000_000;
     /// So much work is done for the whole run.
     pub const TOTAL_WORK: u64 = 1_000_000_000;
 
+    /// The figure that tells how many claims were dropped because no schedule shows them with what branches need.
+    pub const INFEASIBLE: &'static str = "claims that branches forbid";
+
     /// An examination of what an earlier pass has flagged.
     pub fn new(flagged: &Flagged, examine: Examine) -> Self {
-        Self::with_limits(flagged, examine, Self::STATES, Self::WORK, Self::TOTAL_WORK)
+        Self::with_limits(flagged, examine, Self::WORK, Self::TOTAL_WORK)
     }
 
-    /// The same with other limits: states and work for each candidate, and work for the whole run.
-    pub fn with_limits(flagged: &Flagged, examine: Examine, states: u64, work: u64, total_work: u64) -> Self {
+    /// The same with other limits: work for each candidate, and for the whole run.
+    pub fn with_limits(flagged: &Flagged, examine: Examine, work: u64, total_work: u64) -> Self {
         let state = State {
             places: Places::new(flagged),
             recording: Recording::default(),
             locations: FxHashMap::default(),
             conflicts_left: candidates::MOST_CONFLICTS,
             lives: 0,
-            verdicts: Verdicts::new(states, work, total_work),
+            verdicts: Verdicts::new(work, total_work),
         };
-        Self { examine, state: RefCell::new(state) }
+        Self { examine, diagnosis: None, state: RefCell::new(state) }
+    }
+
+    /// Looks at values and branches too, and at what the other sides of branches would have done.
+    pub fn diagnosing(mut self, diagnosis: Diagnosis) -> Self {
+        self.diagnosis = Some(diagnosis);
+        self.state.get_mut().recording.records_all = true;
+        self
     }
 }
 
 impl State {
-    fn decide(&mut self, examine: &Examine) {
+    fn decide(&mut self, examine: &Examine, diagnosis: Option<&Diagnosis>) {
         let places = &self.places;
         let rules = |key, rule| places.has(key, rule);
-        self.verdicts.decide(&self.recording, &self.locations, rules, examine);
+        self.verdicts.decide(&self.recording, diagnosis, &self.locations, rules, examine);
         self.locations.clear();
         self.conflicts_left = candidates::MOST_CONFLICTS;
     }
@@ -182,7 +201,10 @@ impl TaskAnalysis for Examination {
         if found.is_empty() {
             return false;
         }
-        let place = state.recording.access(now.at, now.actor);
+        let place = match now.at.op {
+            Op::OtherPath { .. } => state.recording.possible_access(now.at, now.actor),
+            _ => state.recording.access(now.at, now.actor),
+        };
         for (key, bytes, member) in found {
             let touch = Touch {
                 place,
@@ -198,7 +220,8 @@ impl TaskAnalysis for Examination {
                 block: now.block,
                 held: state.recording.held(place.actor),
             };
-            state.locations.entry(key).or_default().add(touch, &now.order, &mut state.conflicts_left);
+            let location = state.locations.entry(key).or_default();
+            location.add(&state.recording, touch, &now.order, &mut state.conflicts_left);
         }
         false
     }
@@ -209,19 +232,27 @@ impl TaskAnalysis for Examination {
         }
     }
 
+    fn records_all(&self) -> bool {
+        self.diagnosis.is_some()
+    }
+
     fn operation(&self, at: &RawStep, actor: Actor) {
         self.state.borrow_mut().recording.record(at, actor);
     }
 
     fn serial(&self, _: &mut Findings) {
+        if self.diagnosis.is_some() {
+            // What was written before may differ in another schedule.
+            return;
+        }
         let state = &mut *self.state.borrow_mut();
-        state.decide(&self.examine);
+        state.decide(&self.examine, self.diagnosis.as_ref());
         state.recording.clear();
     }
 
     fn end_of_run(&self, findings: &mut Findings) {
         let state = &mut *self.state.borrow_mut();
-        state.decide(&self.examine);
+        state.decide(&self.examine, self.diagnosis.as_ref());
         state.verdicts.tell_all(findings);
     }
 
@@ -235,12 +266,14 @@ impl TaskAnalysis for Examination {
     }
 
     fn statistics(&self) -> Vec<Statistic> {
-        let verdicts = &self.state.borrow().verdicts;
+        let verdicts = self.state.borrow().verdicts.figures;
         let figure = |name, value| Statistic { analysis: "witness", name, value };
         vec![
             figure("windows with candidates", verdicts.windows),
             figure("searches for a schedule", verdicts.searches),
+            figure("questions to the solver", verdicts.questions),
             figure("searches given up", verdicts.given_up),
+            figure(Self::INFEASIBLE, verdicts.infeasible),
         ]
     }
 }

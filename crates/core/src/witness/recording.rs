@@ -1,6 +1,10 @@
 //! What is remembered about the operations of a window: for each task the sequence of those that matter, and for each of
 //! them what must have happened before it in every schedule.
 
+mod told;
+
+pub(super) use told::{Told, touched};
+
 use crate::event::{AtomicKind, BarrierId, LockId, LockMode, Op};
 use crate::finding::{Moment, RawStep};
 use crate::replay::Barrier;
@@ -34,6 +38,8 @@ pub(super) struct Operation {
     pub(super) other: u32,
     /// How many locks its task holds afterwards.
     pub(super) held: u32,
+    /// What was told about its value or its condition: a number of [`Recording::told`], or [`NONE`].
+    told: u32,
     /// Which stretch of [`Recording::needs`] tells what must have happened.
     needs: (u32, u32),
 }
@@ -56,6 +62,15 @@ pub(super) struct Record {
     pub(super) made_up: u32,
     /// How many locks it held when the window began.
     pub(super) held_before: u32,
+    /// If this is what a task would have done on the other side of a branch: the task, and how many of its operations come
+    /// before, the branch among them.
+    pub(super) side_of: Option<(u32, u32)>,
+    /// The side that is being told.
+    side: u32,
+    /// Its reads whose values were told.
+    valued: Vec<Place>,
+    /// What goes into the next formula.
+    operands: Vec<Place>,
     held: Held,
     /// For each open finish scope, and outside of all, the descendants whose end its own operations do not imply yet, and
     /// whether they are children.
@@ -77,6 +92,10 @@ impl Record {
             operations: Vec::new(),
             made_up: 0,
             held_before: 0,
+            side_of: None,
+            side: NONE,
+            valued: Vec::new(),
+            operands: Vec::new(),
             held: Rc::new([]),
             scopes: Vec::new(),
             fenced: Vec::new(),
@@ -109,6 +128,9 @@ pub(super) struct Recording {
     pub(super) held_before: Vec<(u32, u32, LockMode)>,
     /// The last position before the window.
     pub(super) before: u64,
+    /// All operations are recorded, not only those that order others and those to be examined.
+    pub(super) records_all: bool,
+    told: Vec<Told>,
     needs: Vec<Place>,
     by_actor: FxHashMap<Actor, u32>,
     locks: FxHashMap<LockId, u32>,
@@ -192,7 +214,9 @@ impl Recording {
         let record = &mut self.actors[actor as usize];
         let held = record.held.len() as u32;
         record.made_up = 0;
-        record.operations.push(Operation { step: *step, effect, other, held, needs });
+        record.side = NONE;
+        record.operands.clear();
+        record.operations.push(Operation { step: *step, effect, other, held, told: NONE, needs });
         Place { actor, index: record.operations.len() as u32 - 1 }
     }
 
@@ -260,6 +284,14 @@ impl Recording {
                 }
             }
             Op::Atomic { .. } => self.atomic(number, at),
+            Op::Access { .. } | Op::Branch { .. } => {
+                self.push(number, at, Effect::Nothing, NONE, &[]);
+            }
+            Op::OtherPathLock { lock, mode, acquire } => {
+                let lock = self.lock_number(lock);
+                self.possible_lock(number, at, lock, mode, acquire);
+            }
+            Op::Value { .. } | Op::Operand { .. } | Op::Formula { .. } => self.tell(number, at.op),
             _ => self.order(number, at),
         }
     }
@@ -374,9 +406,11 @@ impl Recording {
         }
         let publishes = kind != AtomicKind::Load && order.releases();
         let mut published = Vec::new();
-        if publishes || !needs.is_empty() {
+        if publishes || !needs.is_empty() || self.records_all {
             let place = self.push(actor, at, Effect::Nothing, NONE, &needs);
-            published.push(place);
+            if publishes || !needs.is_empty() {
+                published.push(place);
+            }
         }
         if !publishes {
             published.clone_from(&self.actors[actor as usize].fenced);

@@ -1,4 +1,4 @@
-//! The search for a schedule.
+//! The search for a schedule in which nobody has to keep a lock while others go on.
 //!
 //! **What takes part.** The operations that the goal needs, by program order and by what must have happened before; and,
 //! of each task that holds locks where its needed part ends, what follows until it holds none, with all that this needs.
@@ -6,18 +6,15 @@
 //!
 //! **What is tried.** An operation that takes no lock can be done as soon as it is possible: it only lets others go on. The
 //! same is true of a stretch of one task that begins with taking a lock, ends when the task holds no more locks than before,
-//! and can be done without a stop. So all that is to be chosen is who takes a lock and keeps it while others go on. These
-//! choices are tried depth first, those first that were first in the observed run; a state is told by how far each task
-//! is, and none is looked at twice. A lock that only one task takes, or that all take in shared mode, is no choice.
+//! and can be done without a stop. So all that is left to be chosen is who takes a lock and keeps it while others go on: that
+//! is a [question](super::question), which is put only if this search comes to no end. A lock that only one task takes, or that
+//! all take in shared mode, is no choice.
 //!
-//! **Cost.** Linear in what the goal needs if no lock is kept while others must go on, or if the first choices are right;
-//! in the worst case exponential in the number of such locks (it must be: the question is as hard as satisfiability).
-//! Therefore the search is given up after so many states or so much work.
+//! **Cost.** Linear in what the goal needs.
 
 use super::locks::Lock;
 use super::recording::{Effect, Place, Recording};
 use crate::event::LockMode;
-use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -30,6 +27,18 @@ pub(super) enum Goal {
     Sequence(Vec<(Place, Place)>),
 }
 
+impl Goal {
+    /// The operations that it is about.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let (both, pairs) = match self {
+            Goal::Both(a, b) => (Some([*a, *b]), &[][..]),
+            Goal::Sequence(pairs) => (None, &pairs[..]),
+        };
+        let pairs = pairs.iter().flat_map(|(earlier, later)| [*earlier, *later]);
+        both.into_iter().flatten().chain(pairs)
+    }
+}
+
 /// Consecutive operations of one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run {
@@ -40,22 +49,13 @@ pub(super) struct Run {
 
 /// What a search found out.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
+pub(super) enum Found {
     /// This schedule reaches the goal.
     Schedule(Vec<Run>),
     /// No schedule does, even without locks.
     Ordered,
-    /// No schedule does because of locks.
-    LocksForbid,
-    /// The limits did not suffice.
-    GivenUp,
-}
-
-/// How much a search may do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Limits {
-    pub(super) states: u64,
-    pub(super) work: u64,
+    /// Locks are in the way, unless somebody takes one and keeps it while others go on.
+    Stuck,
 }
 
 /// Why a task cannot go on.
@@ -104,26 +104,7 @@ pub(super) struct Search<'r> {
     /// How far tasks must come.
     targets: Vec<Place>,
     ignore_locks: bool,
-    hash: u128,
     work: u64,
-}
-
-/// A state in which a choice is to be made.
-#[derive(Debug)]
-struct Fork {
-    runs: usize,
-    choices: std::vec::IntoIter<u32>,
-}
-
-fn mix(actor: u32, done: u32) -> u128 {
-    let seed = u64::from(actor) << 32 | u64::from(done);
-    let half = |salt: u64| {
-        let mut bits = seed.wrapping_add(salt);
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    };
-    u128::from(half(0x9e37_79b9_7f4a_7c15)) << 64 | u128::from(half(0x6a09_e667_f3bc_c909))
 }
 
 impl<'r> Search<'r> {
@@ -146,7 +127,6 @@ impl<'r> Search<'r> {
             stops: Vec::new(),
             targets: Vec::new(),
             ignore_locks: false,
-            hash: 0,
             work: 0,
         }
     }
@@ -157,38 +137,33 @@ impl<'r> Search<'r> {
     }
 
     /// Looks for a schedule that reaches a goal.
-    pub(super) fn find(&mut self, goal: &Goal, limits: Limits) -> Answer {
-        let answer = if self.prepare(goal) { self.find_prepared(limits) } else { Answer::Ordered };
+    pub(super) fn find(&mut self, goal: &Goal) -> Found {
+        let found = if self.prepare(goal) { self.find_prepared() } else { Found::Ordered };
         self.reset();
-        answer
+        found
     }
 
-    fn find_prepared(&mut self, limits: Limits) -> Answer {
-        let end = self.work.saturating_add(limits.work);
+    fn find_prepared(&mut self) -> Found {
         // What is needed often suffices, and then the schedule has nothing else.
-        let first = Limits { states: limits.states.min(Self::FIRST_STATES), work: end };
-        let mut answer = self.explore(first);
-        if matches!(answer, Answer::LocksForbid | Answer::GivenUp) {
-            self.undo(0);
-            if self.extend() || answer == Answer::GivenUp {
-                answer = self.explore(Limits { states: limits.states, work: end });
-            }
+        self.queue_all();
+        if self.saturate() {
+            return Found::Schedule(self.merged());
         }
-        if answer == Answer::LocksForbid {
-            self.undo(0);
-            self.ignore_locks = true;
+        self.undo(0);
+        if self.extend() {
             self.queue_all();
-            if !self.saturate() {
-                answer = Answer::Ordered;
+            if self.saturate() {
+                return Found::Schedule(self.merged());
             }
             self.undo(0);
-            self.ignore_locks = false;
         }
-        answer
+        self.ignore_locks = true;
+        self.queue_all();
+        let reached = self.saturate();
+        self.undo(0);
+        self.ignore_locks = false;
+        if reached { Found::Stuck } else { Found::Ordered }
     }
-
-    /// So many states are looked at before operations are added that are not needed.
-    const FIRST_STATES: u64 = 64;
 
     /// Works out what the goal needs. False if it needs something that must not happen.
     fn prepare(&mut self, goal: &Goal) -> bool {
@@ -279,58 +254,6 @@ impl<'r> Search<'r> {
             task.limit = task.limit.min(stop.index);
         }
         extended
-    }
-
-    fn explore(&mut self, limits: Limits) -> Answer {
-        self.queue_all();
-        if self.saturate() {
-            return Answer::Schedule(self.merged());
-        }
-        let mut visited: FxHashSet<u128> = FxHashSet::default();
-        visited.insert(self.hash);
-        let mut forks = vec![self.fork()];
-        while let Some(fork) = forks.last_mut() {
-            let runs = fork.runs;
-            let Some(actor) = fork.choices.next() else {
-                forks.pop();
-                if let Some(fork) = forks.last() {
-                    let runs = fork.runs;
-                    self.undo(runs);
-                }
-                continue;
-            };
-            if visited.len() as u64 > limits.states || self.work > limits.work {
-                return Answer::GivenUp;
-            }
-            self.undo(runs);
-            let from = self.tasks[actor as usize].done;
-            self.advance(actor);
-            self.note(actor, from);
-            self.queue_all();
-            if self.saturate() {
-                return Answer::Schedule(self.merged());
-            }
-            if visited.insert(self.hash) {
-                let fork = self.fork();
-                forks.push(fork);
-            }
-        }
-        Answer::LocksForbid
-    }
-
-    fn fork(&mut self) -> Fork {
-        let mut choices: Vec<(u64, u32)> = Vec::new();
-        for number in 0..self.touched.len() {
-            let actor = self.touched[number];
-            if let Some(position) = self.next_position(actor)
-                && self.obstacle(actor).is_none()
-            {
-                choices.push((position, actor));
-            }
-        }
-        choices.sort_unstable();
-        let choices: Vec<u32> = choices.into_iter().map(|(_, actor)| actor).collect();
-        Fork { runs: self.schedule.len(), choices: choices.into_iter() }
     }
 
     fn next_position(&self, actor: u32) -> Option<u64> {
@@ -511,7 +434,6 @@ impl<'r> Search<'r> {
             return false;
         }
         self.schedule.push(Run { actor, from, to });
-        self.hash ^= mix(actor, from) ^ mix(actor, to);
         for waiting in std::mem::take(&mut self.tasks[actor as usize].waiting) {
             self.queue(waiting);
         }
@@ -531,9 +453,8 @@ impl<'r> Search<'r> {
     /// Goes back to when the schedule had so many parts.
     fn undo(&mut self, runs: usize) {
         while self.schedule.len() > runs {
-            if let Some(Run { actor, from, to }) = self.schedule.pop() {
+            if let Some(Run { actor, from, .. }) = self.schedule.pop() {
                 self.take_back(actor, from);
-                self.hash ^= mix(actor, from) ^ mix(actor, to);
             }
         }
         self.work += self.touched.len() as u64;

@@ -1,11 +1,14 @@
 //! Checks a schedule by what the operations mean. Nothing here is shared with the search, so that a mistake in one of them
 //! is seen by the other. Only what atomic operations, fences and barriers wait for is taken from the recording.
 
-use super::recording::{Place, Recording};
+use super::question::Care;
+use super::recording::{Operation, Place, Recording, touched};
 use super::search::{Goal, Run};
+use crate::diagnose::Formula;
 use crate::event::{LockId, LockMode, Op};
 use crate::tasks::Actor;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// Who signals a token (true) or a condition, when, in the observed order.
 type Signals = FxHashMap<(bool, u64), Vec<(u64, Place)>>;
@@ -15,6 +18,16 @@ type Signals = FxHashMap<(bool, u64), Vec<(u64, Place)>>;
 pub(super) struct Validator<'r> {
     recording: &'r Recording,
     signals: Signals,
+    observed: Observed,
+}
+
+/// What was read in the observed run.
+#[derive(Debug, Default)]
+struct Observed {
+    /// For bytes that were read before anybody wrote them: the first byte of that read, and its value.
+    first_reads: FxHashMap<u64, (u64, u64)>,
+    /// From whom reads have read whose values were not told.
+    writers: FxHashMap<Place, Vec<Option<Place>>>,
 }
 
 /// A run that follows a schedule.
@@ -32,6 +45,12 @@ struct Simulation {
     time: u64,
     /// When the operations of the goal were done.
     times: FxHashMap<Place, u64>,
+    /// The bytes of memory that were written, and by whom; none if nobody knows them.
+    memory: FxHashMap<u64, (Option<u8>, Place)>,
+    /// What was read, if it is known.
+    read: FxHashMap<Place, Option<u64>>,
+    /// Tasks that have read something else than in the observed run, or perhaps so.
+    changed: FxHashSet<u32>,
 }
 
 impl Simulation {
@@ -84,12 +103,25 @@ impl<'r> Validator<'r> {
         for signals in signals.values_mut() {
             signals.sort_unstable_by_key(|(position, _)| *position);
         }
-        Self { recording, signals }
+        Self { recording, signals, observed: Observed::new(recording) }
     }
 
-    /// True if the schedule can happen and shows the goal.
-    pub(super) fn is_valid(&self, goal: &Goal, schedule: &[Run]) -> bool {
+    /// True if the schedule can happen and shows the goal, with as much care for values as is said.
+    pub(super) fn is_valid(
+        &self,
+        goal: &Goal,
+        schedule: &[Run],
+        care: Care,
+        formulas: &[Option<Rc<Formula>>],
+    ) -> bool {
         let mut run = Simulation::default();
+        let turned: FxHashSet<Place> = goal
+            .places()
+            .filter_map(|place| {
+                let (actor, before) = self.recording.actors[place.actor as usize].side_of?;
+                Some(Place { actor, index: before.checked_sub(1)? })
+            })
+            .collect();
         for (holder, lock, mode) in &self.recording.held_before {
             run.holders.entry(self.recording.lock_id(*lock)).or_default().push((*holder, *mode));
         }
@@ -107,6 +139,9 @@ impl<'r> Validator<'r> {
                     return false;
                 }
                 self.happen(&mut run, place);
+                if care > Care::Operations && !self.follow(&mut run, place, care, formulas, &turned) {
+                    return false;
+                }
                 if watched.contains(&place) {
                     run.times.insert(place, run.time);
                 }
@@ -129,16 +164,25 @@ impl<'r> Validator<'r> {
         let record = &self.recording.actors[place.actor as usize];
         let Some(operation) = record.operations.get(place.index as usize) else { return false };
         let starts = place.index > 0
-            || (record.spawned_at.is_none() || run.spawned.contains(&place.actor))
-                && record.after.iter().all(|before| run.has_ended(self.recording, *before));
+            || match record.side_of {
+                // The side of a branch begins where the task stands then.
+                Some((task, before)) => run.done(task) == before,
+                None => {
+                    (record.spawned_at.is_none() || run.spawned.contains(&place.actor))
+                        && record.after.iter().all(|before| run.has_ended(self.recording, *before))
+                }
+            };
         let position = operation.step.moment.position;
         starts
             && match operation.step.op {
-                Op::Acquire { lock, mode } => run.holders.get(&lock).is_none_or(|holders| {
-                    holders.iter().all(|(holder, held)| {
-                        *holder == place.actor || (mode, *held) == (LockMode::Shared, LockMode::Shared)
+                Op::Acquire { lock, mode } | Op::OtherPathLock { lock, mode, acquire: true } => {
+                    run.holders.get(&lock).is_none_or(|holders| {
+                        holders.iter().all(|(holder, held)| {
+                            *holder == self.recording.task_of(place)
+                                || (mode, *held) == (LockMode::Shared, LockMode::Shared)
+                        })
                     })
-                }),
+                }
                 Op::TaskWait => {
                     let is_task = |child: &&u32| {
                         matches!(self.recording.actors[**child as usize].actor, Actor::Task(_))
@@ -176,14 +220,97 @@ impl<'r> Validator<'r> {
         given >= signals.partition_point(|(given, _)| *given < position)
     }
 
+    /// What an operation reads, writes or decides. False if it is not what it should be.
+    fn follow(
+        &self,
+        run: &mut Simulation,
+        place: Place,
+        care: Care,
+        formulas: &[Option<Rc<Formula>>],
+        turned: &FxHashSet<Place>,
+    ) -> bool {
+        let operation = self.recording.operation(place);
+        let told = self.recording.told(operation);
+        let mut value = told.and_then(|told| told.bits);
+        if let Op::Branch { taken } = operation.step.op {
+            let wanted = taken != turned.contains(&place);
+            return match self.computed(run, operation, formulas) {
+                Some(value) => (value != 0) == wanted,
+                None => wanted == taken && !run.changed.contains(&place.actor),
+            };
+        }
+        let Some(does) = touched(operation.step.op) else { return true };
+        let size = does.bytes.1 - does.bytes.0;
+        if does.reads {
+            let mut read = (size <= 8).then_some(0);
+            for byte in (does.bytes.0..does.bytes.1).rev() {
+                let known = run.memory.get(&byte).map_or_else(|| self.first_byte(byte), |known| known.0);
+                read = read.zip(known).map(|(read, byte): (u64, u8)| read.wrapping_shl(8) | u64::from(byte));
+            }
+            run.read.insert(place, read);
+            let from = |byte: u64| run.memory.get(&byte).map(|known| known.1);
+            let same = match self.observed.writers.get(&place) {
+                Some(writers) => writers.iter().copied().eq((does.bytes.0..does.bytes.1).map(from)),
+                None => value.is_none() || read == value,
+            };
+            if !same {
+                run.changed.insert(place.actor);
+                if care == Care::Values {
+                    return false;
+                }
+            }
+        }
+        if does.writes {
+            let has_formula = told.is_some_and(|told| told.formula.is_some());
+            if has_formula || does.reads {
+                value = self.computed(run, operation, formulas);
+            }
+            for (at, byte) in (0u32..).zip(does.bytes.0..does.bytes.1) {
+                let byte_of = |value: u64| value.checked_shr(8 * at).unwrap_or(0) as u8;
+                run.memory.insert(byte, (value.filter(|_| size <= 8).map(byte_of), place));
+            }
+        }
+        true
+    }
+
+    /// What was computed from what was read.
+    fn computed(
+        &self,
+        run: &Simulation,
+        operation: &Operation,
+        formulas: &[Option<Rc<Formula>>],
+    ) -> Option<u64> {
+        let told = self.recording.told(operation)?;
+        let formula = formulas.get(told.formula?.index())?.as_ref()?;
+        let read = |place: &Place| run.read.get(place).copied().flatten();
+        let operands: Option<Vec<u64>> = told.operands.iter().take(formula.reads()).map(read).collect();
+        let operands = operands.filter(|operands| operands.len() == formula.reads())?;
+        Some(formula.value(&operands))
+    }
+
+    /// What memory had at first: as it was read in the observed run before anybody had written it.
+    fn first_byte(&self, byte: u64) -> Option<u8> {
+        let (first, bits) = self.observed.first_reads.get(&byte)?;
+        Some(bits.checked_shr(8 * (byte - first) as u32).unwrap_or(0) as u8)
+    }
+
     fn happen(&self, run: &mut Simulation, place: Place) {
         run.time += 1;
         run.done.insert(place.actor, place.index + 1);
         let operation = self.recording.operation(place);
+        let task = self.recording.task_of(place);
         match operation.step.op {
-            Op::Acquire { lock, mode } => run.holders.entry(lock).or_default().push((place.actor, mode)),
+            Op::Acquire { lock, mode } => run.holders.entry(lock).or_default().push((task, mode)),
             Op::Release { lock, mode } => {
-                run.holders.entry(lock).or_default().retain(|holder| *holder != (place.actor, mode));
+                run.holders.entry(lock).or_default().retain(|holder| *holder != (task, mode));
+            }
+            Op::OtherPathLock { lock, mode, acquire } => {
+                let holders = run.holders.entry(lock).or_default();
+                match acquire {
+                    true if holders.iter().any(|(holder, _)| *holder == task) => {}
+                    true => holders.push((task, mode)),
+                    false => holders.retain(|holder| *holder != (task, mode)),
+                }
             }
             Op::Spawn { .. } | Op::Fork { .. } => {
                 run.spawned.insert(operation.other);
@@ -198,5 +325,45 @@ impl<'r> Validator<'r> {
             }
             _ => {}
         }
+    }
+}
+
+impl Observed {
+    fn new(recording: &Recording) -> Self {
+        let mut observed = Self::default();
+        if !recording.records_all {
+            return observed;
+        }
+        let mut operations: Vec<(u64, Place)> = Vec::new();
+        for (actor, record) in (0..).zip(&recording.actors).filter(|(_, record)| record.side_of.is_none()) {
+            for (index, operation) in (0..).zip(&record.operations) {
+                if touched(operation.step.op).is_some() {
+                    operations.push((operation.step.moment.position, Place { actor, index }));
+                }
+            }
+        }
+        operations.sort_unstable();
+        let mut writers: FxHashMap<u64, Place> = FxHashMap::default();
+        for (_, place) in operations {
+            let operation = recording.operation(place);
+            let Some(does) = touched(operation.step.op) else { continue };
+            let bytes = does.bytes.0..does.bytes.1;
+            match recording.told(operation).and_then(|told| told.bits) {
+                Some(bits) if does.reads => {
+                    for byte in bytes.clone().filter(|byte| !writers.contains_key(byte)) {
+                        observed.first_reads.entry(byte).or_insert((does.bytes.0, bits));
+                    }
+                }
+                None if does.reads => {
+                    let from = bytes.clone().map(|byte| writers.get(&byte).copied()).collect();
+                    observed.writers.insert(place, from);
+                }
+                _ => {}
+            }
+            if does.writes {
+                writers.extend(bytes.map(|byte| (byte, place)));
+            }
+        }
+        observed
     }
 }

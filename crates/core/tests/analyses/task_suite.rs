@@ -101,6 +101,7 @@ fn verdict(finding: &RawFinding) -> &'static str {
         Verdict::OtherSchedule { .. } => "other-schedule",
         Verdict::Suspected(Doubt::LocksForbid) => "locks-forbid",
         Verdict::Suspected(Doubt::SearchGivenUp) => "given-up",
+        Verdict::Suspected(Doubt::ValuesUnknown | Doubt::NeedsSolver) => "values-unknown",
         Verdict::Suspected(Doubt::NotExamined) => "",
         Verdict::Suspected(Doubt::Heuristic) => "heuristic",
     }

@@ -66,8 +66,8 @@ fn wrong(program: &Program, seed: u64) -> Option<String> {
         let right = if more_is_wrong(rule) { said == *truth } else { said.is_superset(truth) };
         (!right).then(|| format!("{what}: said {said:?}, truth {truth:?}"))
     };
-    let plain = TaskOptions { access_cache: false, verdict_cache: false, count: false };
-    let cached = TaskOptions { access_cache: true, verdict_cache: true, count: true };
+    let plain = TaskOptions { access_cache: false, verdict_cache: false, count: false, possible: false };
+    let cached = TaskOptions { access_cache: true, verdict_cache: true, count: true, possible: true };
     let races = racy_locations(&apparent.races());
     let race = Rule::DataRace;
     let torn = Rule::AtomicityViolation;

@@ -14,8 +14,8 @@ use keirin_core::analysis::tasks::published_ptracer::PublishedPtRacer;
 use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::analysis::tasks::{Flagged, TaskAnalysis};
 use keirin_core::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FunctionId, GroupId, LockId, LockMode,
-    LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId,
+    LockMode, LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
 };
 use keirin_core::finding::{RawFinding, Rule, Verdict};
 use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
@@ -133,6 +133,8 @@ fn annotation() -> impl Strategy<Value = Op> {
             acquire
         }),
         1 => any::<u64>().prop_map(|bits| Op::Value { bits }),
+        1 => (0..4u32).prop_map(|back| Op::Operand { back }),
+        1 => id().prop_map(|formula| Op::Formula { formula: FormulaId(formula) }),
         2 => (select(vec![0u16, 1, 4, 8, u16::MAX]), id(), addr())
             .prop_map(|(size, group, addr)| Op::Group { size, group: GroupId(group), addr }),
         1 => Just(Op::IgnoreBegin),
@@ -155,7 +157,8 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn lenient<A: TaskAnalysis, S: Structure>(events: &[Event], analysis: &A, keep_all: bool) -> Outcome {
     let options = ReplayOptions { lenient: true, keep_all };
-    let task_options = TaskOptions { access_cache: !keep_all, verdict_cache: keep_all, count: keep_all };
+    let task_options =
+        TaskOptions { access_cache: !keep_all, verdict_cache: keep_all, count: keep_all, possible: keep_all };
     let mut replay = TaskReplay::<A, S>::new(analysis, "test", options, task_options);
     for (position, event) in (1..).zip(events) {
         if let Err(fault) = replay.event(position, event) {
@@ -193,7 +196,7 @@ const ALL: Examine = Examine { races: true, blocks: true, steps: true, gaps: tru
 
 /// Few enough that a hopeless search ends soon.
 fn examination(flagged: &Flagged) -> Examination {
-    Examination::with_limits(flagged, ALL, 300, 20_000, 1_000_000)
+    Examination::with_limits(flagged, ALL, 20_000, 1_000_000)
 }
 
 proptest! {

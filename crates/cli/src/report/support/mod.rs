@@ -22,8 +22,8 @@ use keirin_core::event::{
     ThreadId,
 };
 use keirin_core::finding::{
-    Cycle, Doubt, Evidence, Lineage, Moment, RawEdge, RawFinding, RawStep, RawTransaction, Refuted, Rule,
-    Segment, Verdict, Whole, Witness,
+    Cycle, Doubt, Evidence, Lineage, Moment, Proof, RawEdge, RawFinding, RawStep, RawTransaction, Refuted,
+    Rule, Segment, Verdict, Whole, Witness,
 };
 use keirin_core::stack::{Frame, Stacks};
 use keirin_core::tasks::Actor;
@@ -188,7 +188,9 @@ impl Builder {
             shown: vec![*step],
         };
         let segments = self.steps.iter().map(segment).collect();
-        Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until: 0, segments })) }
+        Verdict::OtherSchedule {
+            witness: Some(Box::new(Witness { as_observed_until: 0, segments, proof: Proof::Operations })),
+        }
     }
 
     fn resolve(&self, raw: &[RawFinding]) -> Vec<Finding> {

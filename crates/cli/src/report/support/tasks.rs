@@ -3,7 +3,7 @@
 use super::{Builder, Finding};
 use keirin_core::event::{GroupId, Op, SiteId, StackId, TaskId, ThreadId};
 use keirin_core::finding::{
-    Doubt, Evidence, Lineage, Moment, Race, RawStep, RawTask, Segment, Torn, Verdict, Whole, Witness,
+    Doubt, Evidence, Lineage, Moment, Proof, Race, RawStep, RawTask, Segment, Torn, Verdict, Whole, Witness,
 };
 use keirin_core::tasks::Actor;
 use keirin_core::trace::NameKind;
@@ -71,7 +71,9 @@ impl Builder {
 }
 
 fn shown_by(as_observed_until: u64, segments: Vec<Segment>) -> Verdict {
-    Verdict::OtherSchedule { witness: Some(Box::new(Witness { as_observed_until, segments })) }
+    Verdict::OtherSchedule {
+        witness: Some(Box::new(Witness { as_observed_until, segments, proof: Proof::Operations })),
+    }
 }
 
 /// Two tasks, one of them two spawns down, that count without a lock; the sources are at hand.

@@ -40,6 +40,12 @@ pub trait TaskAnalysis {
     /// True if [`TaskAnalysis::operation`] is to be called.
     const RECORDS: bool = false;
 
+    /// True if [`TaskAnalysis::operation`] is to be called for plain accesses, branches and values too, before
+    /// [`TaskAnalysis::access`]; and that for accesses that the other side of a branch would have done.
+    fn records_all(&self) -> bool {
+        false
+    }
+
     /// True if only races are told. Then an access that is no atomic operation makes no new set of locks; and it adds nothing to one
     /// of the same step and the same kind under a part of its locks.
     const ONLY_RACES: bool = false;

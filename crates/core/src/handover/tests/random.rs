@@ -5,7 +5,7 @@ use crate::event::{
     StackId, TaskId, ThreadId,
 };
 use crate::finding::{
-    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Race, RawEdge, RawFinding, RawStep, RawTask,
+    Cycle, Doubt, Evidence, Lineage, Locking, Moment, Proof, Race, RawEdge, RawFinding, RawStep, RawTask,
     RawTransaction, Reduction, Refuted, Rule, Segment, Torn, Verdict, Whole, Witness,
 };
 use crate::stack::{Frame, Stacks};
@@ -131,7 +131,7 @@ impl Random {
     pub(super) fn finding(&mut self) -> RawFinding {
         RawFinding {
             rule: Rule::ALL[self.below(5) as usize],
-            verdict: match self.below(7) {
+            verdict: match self.below(9) {
                 0 => Verdict::Observed,
                 1 => Verdict::OtherSchedule {
                     witness: Some(Box::new(Witness {
@@ -143,12 +143,15 @@ impl Random {
                             operations: random.number(),
                             shown: random.list(3, Self::step),
                         }),
+                        proof: [Proof::Operations, Proof::Branches, Proof::Values][self.below(3) as usize],
                     })),
                 },
                 2 => Verdict::Suspected(Doubt::Heuristic),
                 3 => Verdict::Suspected(Doubt::NotExamined),
                 4 => Verdict::Suspected(Doubt::LocksForbid),
                 5 => Verdict::OtherSchedule { witness: None },
+                6 => Verdict::Suspected(Doubt::ValuesUnknown),
+                7 => Verdict::Suspected(Doubt::NeedsSolver),
                 _ => Verdict::Suspected(Doubt::SearchGivenUp),
             },
             steps: self.list(5, Self::step),

@@ -1,9 +1,11 @@
 //! Task constructs, and what else is rarer than accesses and locks.
 
 use super::{TaskReplay, ThreadData};
+use crate::analysis::Part;
 use crate::analysis::tasks::TaskAnalysis;
 use crate::clock::MAX_THREADS;
 use crate::event::{Event, Op, StackId, TaskId};
+use crate::finding::Rule;
 use crate::replay::Fault;
 use crate::sptree::{StepId, Structure};
 use crate::stack::Frame;
@@ -135,6 +137,26 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 self.analysis.group(group, addr, u32::from(size));
                 // An access of any member of the group may mean more from here on, whoever does it.
                 self.threads.iter_mut().for_each(|thread| thread.recent.forget_all());
+                Ok(())
+            }
+            Op::OtherPath { kind, size, addr } if self.analysis.records_all() => {
+                self.access(position, event, task, Part { kind, addr, size, whole: true }, false);
+                Ok(())
+            }
+            Op::OtherPath { size, addr, .. } if self.task_options.possible => {
+                for rule in [Rule::DataRace, Rule::AtomicityViolation, Rule::LockGap] {
+                    self.flagged.add(addr, size, rule);
+                }
+                Ok(())
+            }
+            Op::Branch { .. }
+            | Op::OtherPathLock { .. }
+            | Op::Value { .. }
+            | Op::Operand { .. }
+            | Op::Formula { .. }
+                if self.analysis.records_all() =>
+            {
+                self.tell(position, event, task);
                 Ok(())
             }
             _ => self.order_event(position, event, task),

@@ -48,6 +48,8 @@ pub struct TaskOptions {
     pub verdict_cache: bool,
     /// Count what costs time to count: different questions and bytes.
     pub count: bool,
+    /// Flag all memory that the other side of a branch would have accessed.
+    pub possible: bool,
 }
 
 /// What the driver keeps for each task.
@@ -308,6 +310,9 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         match event.op {
             Op::Access { kind, size, addr } => {
                 self.counts.accesses += 1;
+                if A::RECORDS && self.analysis.records_all() {
+                    self.tell(position, event, task);
+                }
                 self.access(position, event, task, Part { kind, addr, size, whole: true }, false);
                 Ok(())
             }

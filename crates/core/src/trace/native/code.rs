@@ -53,6 +53,8 @@ pub(crate) const VALUE: u8 = 52;
 pub(crate) const GROUP: u8 = 53;
 pub(crate) const IGNORE_BEGIN: u8 = 54;
 pub(crate) const IGNORE_END: u8 = 55;
+pub(crate) const OPERAND: u8 = 56;
+pub(crate) const FORMULA: u8 = 57;
 
 /// Ids of sites, locks, names and so on lie below this bound, or are absent. (Task ids may be any 32-bit number: a
 /// long run can have billions of tasks, and no table is indexed by them.)

@@ -4,8 +4,8 @@ use super::block::BlockHeader;
 use super::code::{self, MAX_ID, Prediction};
 use super::varint::{Cursor, unzigzag};
 use crate::event::{
-    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FunctionId, GroupId, LockId, LockMode,
-    LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
+    AccessKind, Addr, AtomicKind, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId,
+    LockMode, LoopId, MemoryOrder, Op, RegionId, SiteId, TaskId, ThreadId,
 };
 use crate::trace::MAX_THREADS;
 
@@ -236,6 +236,8 @@ fn decode_op(code: u8, cursor: &mut Cursor<'_>, prediction: &mut Prediction) -> 
         code::OTHER_PATH_ACQUIRE_EXCLUSIVE => other_path_lock(cursor, Exclusive, true)?,
         code::OTHER_PATH_ACQUIRE_SHARED => other_path_lock(cursor, Shared, true)?,
         code::VALUE => Op::Value { bits: cursor.varint()? },
+        code::OPERAND => Op::Operand { back: u32::try_from(cursor.varint()?).ok()? },
+        code::FORMULA => Op::Formula { formula: FormulaId(id(cursor)?) },
         code::GROUP => Op::Group {
             size: u16::try_from(cursor.varint()?).ok()?,
             group: GroupId(id(cursor)?),

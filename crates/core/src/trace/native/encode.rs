@@ -288,6 +288,14 @@ impl EventEncoder {
                 put(&mut self.events, bits);
                 code::VALUE
             }
+            Op::Operand { back } => {
+                self.put_number(back);
+                code::OPERAND
+            }
+            Op::Formula { formula } => {
+                self.put_id(formula.0);
+                code::FORMULA
+            }
             Op::Group { size, group, addr } => {
                 self.put_number(u32::from(size));
                 self.put_id(group.0);

@@ -19,7 +19,7 @@ const FULL_TABLE_BYTES: usize = 64 << 10;
 /// How many entries may be made up in a whole trace for table blocks that are lost.
 const MAX_LOST_ENTRIES: usize = 1 << 20;
 
-/// Sections 0 to 9 hold the names of a [`NameKind`].
+/// Sections 0 to 10 hold the names of a [`NameKind`].
 const SECTION_MODULES: u8 = 16;
 const SECTION_SITES: u8 = 17;
 const SECTION_LOCATIONS: u8 = 18;

@@ -4,9 +4,10 @@ use super::names::Names;
 use super::verb::{Verb, closest};
 use super::{DECLARED, VARIABLE_BASE, VARIABLE_SIZE, VARIABLE_SPACE, is_blank, place};
 use crate::clock::MAX_THREADS;
+use crate::diagnose::Formula;
 use crate::event::{
-    Addr, BarrierId, ConditionId, Event, FunctionId, GroupId, LockId, LoopId, Op, RegionId, SiteId, TaskId,
-    ThreadId,
+    Addr, BarrierId, ConditionId, Event, FormulaId, FunctionId, GroupId, LockId, LoopId, Op, RegionId,
+    SiteId, TaskId, ThreadId,
 };
 use crate::trace::{FileId, Location, NameKind, Place, Site, Tables};
 use rustc_hash::FxHashMap;
@@ -305,10 +306,31 @@ impl Parser {
             Verb::LoopIteration => Op::LoopIteration { loop_id: LoopId(self.named(phrase, NameKind::Loop)?) },
             Verb::LoopExit => Op::LoopExit { loop_id: LoopId(self.named(phrase, NameKind::Loop)?) },
             Verb::Value => Op::Value { bits: self.number(phrase)? },
+            Verb::Operand => match u32::try_from(self.number(phrase)?) {
+                Ok(back @ 1..) => Op::Operand { back },
+                _ => {
+                    return operand_field(phrase)
+                        .fault("the last read is `operand(1)`, the one before it `operand(2)`");
+                }
+            },
+            Verb::Formula => Op::Formula { formula: self.formula(phrase)? },
             Verb::IgnoreBegin => self.bare(phrase, Op::IgnoreBegin)?,
             Verb::IgnoreEnd => self.bare(phrase, Op::IgnoreEnd)?,
             Verb::Location => return phrase.verb_field.fault("a `location` is no operation"),
         })
+    }
+
+    /// The operand as a formula, which must be one.
+    fn formula(&mut self, phrase: &Phrase<'_>) -> Result<FormulaId> {
+        let Some(operand) = phrase.operand.filter(|operand| !operand.text.is_empty()) else {
+            return Ok(FormulaId::NONE);
+        };
+        if self.names[NameKind::Formula as usize].get(operand.text).is_none()
+            && let Err(mistake) = Formula::parse(operand.name()?)
+        {
+            return Field { text: &[], offset: operand.offset + mistake.offset }.fault(mistake.message);
+        }
+        Ok(FormulaId(self.id(NameKind::Formula, operand)?))
     }
 
     /// An operation without operand.

@@ -53,6 +53,7 @@ impl Renumber {
             Op::BarrierArrive { barrier } | Op::BarrierLeave { barrier } => barrier.0 = self.id(4, barrier.0),
             Op::Begin { region } => region.0 = self.id(5, region.0),
             Op::Call { function } => function.0 = self.id(6, function.0),
+            Op::Formula { formula } => formula.0 = self.id(20, formula.0),
             Op::Spawn { task }
             | Op::TaskBegin { task }
             | Op::TaskSuspend { task }
@@ -136,6 +137,10 @@ fn any_event() -> impl Strategy<Value = Event> {
                     Op::OtherPathLock { lock: LockId(id), mode, acquire }
                 }
                 verb::Verb::Value => Op::Value { bits },
+                verb::Verb::Operand => Op::Operand { back: size },
+                verb::Verb::Formula => {
+                    Op::Formula { formula: if id == 0 { FormulaId::NONE } else { FormulaId(id) } }
+                }
                 verb::Verb::Group => Op::Group { size: size.min(8) as u16, group: GroupId(id), addr },
                 verb::Verb::IgnoreBegin => Op::IgnoreBegin,
                 verb::Verb::IgnoreEnd => Op::IgnoreEnd,
@@ -157,7 +162,12 @@ fn any_tables() -> impl Strategy<Value = Tables> {
     (names, variables, any::<bool>()).prop_map(|(names, variables, declare)| {
         let mut tables = Tables::default();
         for (kind, name) in names {
-            tables.add_name(NameKind::ALL[kind], &name);
+            if NameKind::ALL[kind] != NameKind::Formula {
+                tables.add_name(NameKind::ALL[kind], &name);
+            }
+        }
+        for formula in ["$1", "0x7", "eq $1 1", "slt32 (add32 $1 1) $2", " not $1", "select $1 $2 -3"] {
+            tables.add_name(NameKind::Formula, formula);
         }
         for (word, name) in (0..).zip(&variables) {
             tables

@@ -3,6 +3,7 @@
 use super::place;
 use super::verb::Verb;
 use super::{VARIABLE_SIZE, VARIABLE_SPACE, is_blank};
+use crate::diagnose::Formula;
 use crate::event::{Addr, Event, Op, SiteId};
 use crate::trace::{Batch, NameKind, Place, Sink, Site, Tables};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -111,6 +112,15 @@ impl<W: Write> Writer<W> {
             Op::Begin { .. } | Op::End => return self.text.extend_from_slice(b"()"),
             Op::HappensBefore { token } | Op::HappensAfter { token } => return self.parenthesis(token),
             Op::Value { bits } => return self.parenthesis(bits),
+            Op::Operand { back } => return self.parenthesis(u64::from(back)),
+            Op::Formula { formula } => {
+                // Not a name of its own: two with the same text are the same.
+                let text =
+                    tables.name(NameKind::Formula, formula.0).filter(|text| Formula::parse(text).is_ok());
+                self.text.push(b'(');
+                self.text.extend_from_slice(text.unwrap_or_default().trim().as_bytes());
+                return self.text.push(b')');
+            }
             Op::Branch { taken } => {
                 let word = if taken { "(taken)" } else { "(not_taken)" };
                 return self.text.extend_from_slice(word.as_bytes());

@@ -12,16 +12,16 @@ use crate::sptree::ranks::Ranks;
 use crate::tasks::Actor;
 use crate::trace::Batch;
 
-const LIMITS: [u64; 3] = [Examination::STATES, Examination::WORK, Examination::TOTAL_WORK];
+const LIMITS: [u64; 2] = [Examination::WORK, Examination::TOTAL_WORK];
 
-fn findings(events: &[Event], flagged: &[(u64, u32)], what: Examine, limits: [u64; 3]) -> Vec<RawFinding> {
+fn findings(events: &[Event], flagged: &[(u64, u32)], what: Examine, limits: [u64; 2]) -> Vec<RawFinding> {
     let mut all = Flagged::default();
     for (addr, size) in flagged {
         all.add(Addr(*addr), *size, Rule::DataRace);
         all.add(Addr(*addr), *size, Rule::AtomicityViolation);
     }
-    let [states, work, total] = limits;
-    let examination = Examination::with_limits(&all, what, states, work, total);
+    let [work, total] = limits;
+    let examination = Examination::with_limits(&all, what, work, total);
     let mut replay: TaskReplay<'_, _, Ranks> =
         TaskReplay::new(&examination, "witness", ReplayOptions::default(), TaskOptions::default());
     let mut batch = Batch::new();
@@ -166,7 +166,6 @@ fn searches_are_given_up_at_their_limits() {
         list[0].verdict.clone()
     };
     assert_eq!(verdict(LIMITS), Verdict::Suspected(Doubt::LocksForbid));
-    assert_eq!(verdict([0, LIMITS[1], LIMITS[2]]), Verdict::Suspected(Doubt::SearchGivenUp));
-    assert_eq!(verdict([LIMITS[0], 1, LIMITS[2]]), Verdict::Suspected(Doubt::SearchGivenUp));
-    assert_eq!(verdict([LIMITS[0], LIMITS[1], 0]), Verdict::Suspected(Doubt::SearchGivenUp));
+    assert_eq!(verdict([1, LIMITS[1]]), Verdict::Suspected(Doubt::SearchGivenUp));
+    assert_eq!(verdict([LIMITS[0], 0]), Verdict::Suspected(Doubt::SearchGivenUp));
 }

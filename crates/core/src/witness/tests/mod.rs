@@ -1,4 +1,5 @@
 mod details;
+mod figures;
 mod program;
 
 use super::{Examination, Examine};

@@ -120,6 +120,8 @@ fn any_op() -> impl Strategy<Value = Op> {
         1 => (any_kind(), any_size(), any_addr())
             .prop_map(|(kind, size, addr)| Op::OtherPath { kind, size, addr }),
         1 => any::<u64>().prop_map(|bits| Op::Value { bits }),
+        1 => any::<u32>().prop_map(|back| Op::Operand { back }),
+        1 => any_id().prop_map(|id| Op::Formula { formula: FormulaId(id) }),
         1 => (any::<u16>(), any_id(), any_addr())
             .prop_map(|(size, group, addr)| Op::Group { size, group: GroupId(group), addr }),
     ];
@@ -168,7 +170,8 @@ fn any_op() -> impl Strategy<Value = Op> {
         match op {
             Op::Access { .. } | Op::Atomic { .. } | Op::Fence { .. } | Op::Alloc { .. } | Op::Free { .. } => {
             }
-            Op::OtherPath { .. } | Op::Value { .. } | Op::Group { .. } => {}
+            Op::OtherPath { .. } | Op::Value { .. } | Op::Operand { .. } | Op::Formula { .. } => {}
+            Op::Group { .. } => {}
             Op::Acquire { .. } | Op::Release { .. } | Op::OtherPathLock { .. } => {}
             Op::Fork { .. } | Op::Join { .. } | Op::ThreadEnd | Op::Wait { .. } | Op::Notify { .. } => {}
             Op::BarrierArrive { .. } | Op::BarrierLeave { .. } => {}
