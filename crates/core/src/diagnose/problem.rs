@@ -89,6 +89,8 @@ pub struct Section {
     pub owner: u32,
     /// Unless it surely happens, the literal that says so.
     pub happens: Option<Literal>,
+    /// Something is read in it that matters, so that its place among the others does.
+    pub reads: bool,
 }
 
 /// What a variable stands for.
@@ -133,6 +135,9 @@ const MOST_VALUES: usize = 64;
 /// So many combinations of values a formula may have.
 const MOST_COMBINATIONS: usize = 4096;
 
+/// So many pairs of sections of a lock are excluded from each other before anybody asks.
+const MOST_AT_ONCE: usize = 1 << 18;
+
 /// In place of a value: nobody knows it.
 type Known = Option<u64>;
 
@@ -149,10 +154,6 @@ pub struct Problem {
     pub(super) conditions: Vec<Condition>,
     orders: FxHashMap<Edge, Literal>,
     pub(super) sure: Option<Literal>,
-    /// In which sections of which locks events are: the lock, and the event that takes it.
-    inside: FxHashMap<u32, Vec<(u32, u32)>>,
-    /// For a section that happens as a whole, and another one of the same lock: holds if the other one comes first.
-    pairs: FxHashMap<(u32, u32), Literal>,
 }
 
 impl Problem {
@@ -187,39 +188,8 @@ impl Problem {
         Literal::positive(self.choices.len() as u32 - 1)
     }
 
-    /// An event is in a section of a lock that is told by its acquire.
-    pub fn is_inside(&mut self, event: u32, lock: u32, acquire: u32) {
-        self.inside.entry(event).or_default().push((lock, acquire));
-    }
-
-    /// A section that happens as a whole comes before another one of the same lock or after it, whether that happens or not. From
-    /// then on this also decides about all that is in them.
-    pub fn pair(&mut self, whole: &Section, other: &Section) {
-        let Some(release) = whole.release.filter(|_| excludes(whole, other)) else { return };
-        let other_first = other.release.map(|release| (release, whole.acquire));
-        let preferred = other.acquire < whole.acquire && other_first.is_some();
-        let literal = self.choice(preferred, other_first, Some((release, other.acquire)));
-        if other_first.is_none() {
-            self.clause(vec![!literal]);
-        }
-        self.pairs.insert((whole.acquire, other.acquire), literal);
-    }
-
-    /// Whether one event comes before another, if sections of a lock decide that.
-    fn decided(&self, from: u32, to: u32) -> Option<Literal> {
-        let (one, other) = (self.inside.get(&from)?, self.inside.get(&to)?);
-        one.iter().find_map(|(lock, first)| {
-            let (_, second) = other.iter().find(|(other, _)| other == lock)?;
-            let turned = || self.pairs.get(&(*first, *second)).map(|literal| !*literal);
-            self.pairs.get(&(*second, *first)).copied().or_else(turned)
-        })
-    }
-
     /// Holds if one event comes before another; otherwise it comes after it.
     pub fn before(&mut self, from: u32, to: u32) -> Literal {
-        if let Some(literal) = self.decided(from, to) {
-            return literal;
-        }
         let (low, high) = (from.min(to), from.max(to));
         let known = self.orders.get(&(low, high)).copied();
         let literal = known.unwrap_or_else(|| {
@@ -315,7 +285,7 @@ impl Problem {
     fn solve(&self, solver: &mut Solver, limits: Limits) -> Answer {
         let mut excluded: FxHashSet<(u32, u32)> = FxHashSet::default();
         let mut orders = self.orders.clone();
-        excluded.extend(self.pairs.keys().map(|(one, other)| (*one.min(other), *one.max(other))));
+        self.exclude_readers(solver, &mut excluded);
         let end = solver.work().saturating_add(limits.work);
         loop {
             if limits.until.is_some_and(|until| Instant::now() >= until) {
@@ -340,13 +310,9 @@ impl Problem {
             }
             for (read, source, write) in between {
                 let Read { event, ref sources, .. } = self.reads[read];
-                let mut order = |from: u32, to: u32| match self.decided(from, to) {
-                    Some(literal) => literal,
-                    None => before(solver, &mut orders, (from, to)),
-                };
-                let mut clause = vec![!sources[source].chosen, order(event, write)];
+                let mut clause = vec![!sources[source].chosen, before(solver, &mut orders, (event, write))];
                 if let Some(from) = sources[source].write {
-                    clause.push(order(write, from));
+                    clause.push(before(solver, &mut orders, (write, from)));
                 }
                 solver.clause(clause);
             }
@@ -373,6 +339,26 @@ impl Problem {
             }
         }
         between
+    }
+
+    /// Excludes sections in which something is read from all others, as long as that is not too much: in the end it will be
+    /// asked for most of them.
+    fn exclude_readers(&self, solver: &mut Solver, excluded: &mut FxHashSet<(u32, u32)>) {
+        for sections in &self.locks {
+            let readers: Vec<&Section> = sections.iter().filter(|section| section.reads).collect();
+            if readers.len() * sections.len() > MOST_AT_ONCE {
+                continue;
+            }
+            for one in readers {
+                for other in sections.iter().filter(|other| excludes(one, other)) {
+                    let (first, second) =
+                        if one.acquire < other.acquire { (one, other) } else { (other, one) };
+                    if excluded.insert((first.acquire, second.acquire)) {
+                        exclude(solver, first, second);
+                    }
+                }
+            }
+        }
     }
 
     /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.

@@ -46,9 +46,6 @@ const FEW_WRITES: usize = 64;
 /// Of so many operations it is worked out what must come before them.
 const MOST_NEEDS: usize = 4096;
 
-/// So many pairs of sections of a lock are put in order before anybody asks.
-const MOST_PAIRS: usize = 1 << 18;
-
 /// Which operations write to which memory.
 #[derive(Debug, Default)]
 pub(super) struct Writes(FxHashMap<u64, Vec<Place>>);
@@ -514,8 +511,6 @@ impl<'q> Question<'q> {
     fn lock(&mut self, ways: &FxHashMap<u32, Vec<Place>>, actors: &[u32], start: Option<u32>) {
         let recording = self.recording;
         let mut locks: FxHashMap<u32, Vec<Section>> = FxHashMap::default();
-        // Sections in which something is read that matters; those that happen as a whole are put in order with all others.
-        let mut readers: FxHashSet<u32> = FxHashSet::default();
         for &actor in actors.iter().filter(|actor| recording.actors[**actor as usize].side_of.is_none()) {
             let side = self.sides.get(&actor).and_then(|side| ways.get(side));
             let way: Vec<Place> = ways.get(&actor).into_iter().chain(side).flatten().copied().collect();
@@ -527,12 +522,7 @@ impl<'q> Question<'q> {
             }
             for place in way {
                 if self.known_reads.contains(&place) {
-                    readers.extend(open.iter().map(|(_, _, section)| section.acquire));
-                }
-                if touched(recording.operation(place).step.op).is_some() {
-                    for (lock, _, section) in &open {
-                        self.problem.is_inside(self.events[&place], *lock, section.acquire);
-                    }
+                    open.iter_mut().for_each(|(_, _, section)| section.reads = true);
                 }
                 match recording.operation(place).effect {
                     Effect::Acquire(lock, mode) => {
@@ -543,9 +533,6 @@ impl<'q> Question<'q> {
                         if let Some(at) = open.iter().rposition(|open| (open.0, open.1) == (lock, mode)) {
                             let (_, _, mut section) = open.remove(at);
                             section.release = Some(self.events[&place]);
-                            if !self.is_needed(place) {
-                                readers.remove(&section.acquire);
-                            }
                             locks.entry(lock).or_default().push(section);
                         }
                     }
@@ -568,19 +555,6 @@ impl<'q> Question<'q> {
         for (_, sections) in locks {
             let owner = sections.first().map(|section| section.owner);
             if sections.iter().any(|section| Some(section.owner) != owner || !section.shared) {
-                let whole =
-                    |section: &&Section| section.release.is_some() && readers.contains(&section.acquire);
-                let whole: Vec<&Section> = sections.iter().filter(whole).collect();
-                if whole.len() * sections.len() <= MOST_PAIRS {
-                    for one in &whole {
-                        // Of two that happen as a whole one pair is enough.
-                        let new = |other: &&Section| {
-                            !(other.acquire <= one.acquire
-                                && whole.iter().any(|known| known.acquire == other.acquire))
-                        };
-                        sections.iter().filter(new).for_each(|other| self.problem.pair(one, other));
-                    }
-                }
                 self.problem.lock(sections);
             }
         }
@@ -588,7 +562,7 @@ impl<'q> Question<'q> {
 }
 
 fn section(acquire: u32, mode: LockMode, owner: u32, happens: Option<Literal>) -> Section {
-    Section { acquire, release: None, shared: mode == LockMode::Shared, owner, happens }
+    Section { acquire, release: None, shared: mode == LockMode::Shared, owner, happens, reads: false }
 }
 
 /// The schedule that has these operations in this order, each with all that its task does before.

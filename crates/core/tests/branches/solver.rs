@@ -76,6 +76,7 @@ fn question(random: &mut Random) -> Problem {
                         shared: random.percent(15),
                         owner: owner as u32,
                         happens,
+                        reads: random.percent(50),
                     });
                 }
                 if *does == Does::Release(lock)

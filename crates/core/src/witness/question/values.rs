@@ -115,8 +115,7 @@ impl Question<'_> {
             .collect();
         for write in self.sources(read) {
             let Some(&event) = self.events.get(&write) else { continue };
-            // To try one is the way to find out that it cannot be.
-            let chosen = self.problem.choice(true, None, None);
+            let chosen = self.problem.choice(Some(write) == from, None, None);
             if Some(write) == from {
                 observed = Some(chosen);
             }
