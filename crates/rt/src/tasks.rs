@@ -19,6 +19,7 @@
 mod choose;
 mod discipline;
 mod events;
+mod order;
 mod origins;
 mod pending;
 mod plain;

@@ -1,5 +1,6 @@
 //! What can happen, one function for each.
 
+use super::order::{MOST_KNOWN, Slots};
 use super::words::{self, TaskWord};
 use super::{TaskDriver, Worker, WorkerOf, origins, step};
 use crate::layout;
@@ -19,12 +20,6 @@ use keirin_core::replay::Fault;
 use keirin_core::sptree::{StepId, Structure};
 use keirin_core::tasks::{Actor, Effect, Known, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// A task that has let others know so often what it did goes on with the same step: what it does then counts as known with
-/// what came before.
-const MOST_PUBLISHED: u32 = 1 << 16;
-/// More unordered steps are not remembered as known.
-const MOST_KNOWN: usize = 1 << 12;
 
 impl Worker {
     fn new() -> Self {
@@ -65,7 +60,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    fn on_object<R>(
+    pub(super) fn on_object<R>(
         &self,
         address: usize,
         act: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> R,
@@ -120,113 +115,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         drop(tasks);
         if due {
             self.sweep_if_due(thread);
-        }
-    }
-
-    /// What comes before the only task that can do something need not be remembered beside what follows.
-    fn note_alone(&self, tasks: &Slots) {
-        if let Some(slot) = tasks.alone() {
-            self.alone.store(tasks.step(slot).0, Ordering::Relaxed);
-        }
-    }
-
-    /// If there is order beside the tree, all accesses that it may concern are kept from now on.
-    fn note_edges(&self, tasks: &Slots) {
-        if tasks.counts().edges > 0
-            && !self.keep_all.swap(true, Ordering::Relaxed)
-            && self.dropped.load(Ordering::Relaxed)
-        {
-            telling::note(
-                "the first order that is not that of the task tree (a dependence, an atomic variable) came after accesses \
-                 that were not kept: of the memory read by many tasks before it some races may be missed; keirin run \
-                 --examine finds them",
-            );
-        }
-    }
-
-    /// The task learns that something is finished, in the middle of a step.
-    fn learn(&self, worker: &mut Worker, known: &Known) {
-        let Some(slot) = worker.slot else { return };
-        if known.is_empty() || known.same(&worker.known) {
-            return;
-        }
-        let mut tasks = self.tasks.lock();
-        let before = worker.known.clone();
-        tasks.learn(slot, known);
-        self.limit(&mut tasks, slot);
-        self.note_edges(&tasks);
-        let data = &mut worker.data;
-        data.history.tick();
-        data.known_before.push((data.history.version(), before));
-        self.refresh(worker, &tasks);
-    }
-
-    fn limit(&self, tasks: &mut Slots, slot: Slot) {
-        if tasks.known(slot).steps().len() > MOST_KNOWN {
-            tasks.forget_known(slot, MOST_KNOWN / 2);
-            self.order_dropped();
-        }
-    }
-
-    /// What is found from now on need not be so.
-    #[cold]
-    fn order_dropped(&self) {
-        self.sets.lock().discipline.hazard();
-        telling::note(
-            "a task comes after more than 4096 others by atomic variables, conditions or dependences; of that order a \
-             part was dropped, so that findings may be wrong: keirin run --examine decides",
-        );
-    }
-
-    /// What the task did so far will be known to others.
-    fn publish(&self, worker: &mut Worker) -> Known {
-        let Some(slot) = worker.slot else { return Known::default() };
-        let mut tasks = self.tasks.lock();
-        worker.data.published += 1;
-        let known = if worker.data.published < MOST_PUBLISHED {
-            tasks.publish(slot)
-        } else {
-            telling::note(
-                "a task lets others know by atomic variables what it did, tens of thousands of times: what it does between \
-                 two of them is not told apart, so that races may be missed; keirin run --examine finds them",
-            );
-            tasks.publish_within(slot)
-        };
-        self.refresh(worker, &tasks);
-        known
-    }
-
-    fn signal(
-        &self,
-        thread: &mut Thread,
-        object: usize,
-        put: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>, &mut dyn FnMut(&mut Known)),
-    ) {
-        let (worker, _) = self.acting(thread);
-        let published = self.publish(worker);
-        self.on_object(object, |objects| {
-            put(objects, &mut |sync: &mut Known| sync.learn(&*self.labels, &published));
-        });
-    }
-
-    fn receive(
-        &self,
-        thread: &mut Thread,
-        object: usize,
-        take: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> Option<Known>,
-    ) {
-        let (worker, _) = self.acting(thread);
-        let known = self.on_object(object, take).flatten();
-        // The mutex of a condition is given up during the wait; with another lock the wait may be for ever.
-        let held = worker.data.history.locks();
-        if !held.is_empty() {
-            let mut sets = self.sets.lock();
-            if sets.locksets.locks(held).len() > 1 {
-                sets.discipline.hazard();
-            }
-        }
-        if let Some(known) = known {
-            self.learn(worker, &known);
         }
     }
 
@@ -292,9 +180,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 }
-
-/// The tasks while their lock is held.
-type Slots = keirin_core::tasks::Tasks<keirin_core::sptree::labels::Labels, super::TaskData>;
 
 impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn minds_accesses(&self) -> bool {

@@ -21,9 +21,9 @@ impl Arguments {
     pub(super) fn of(words: &[OsString]) -> Self {
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let (own, others) = words.split_at(end);
-        let mut arguments = Arguments::default();
+        let runs = command(own).is_some_and(|command| RUNNING.iter().any(|name| command == *name));
+        let mut arguments = Arguments { runs_programs: runs, ..Arguments::default() };
         let mut own = own.iter();
-        let mut runs = false;
         while let Some(word) = own.next() {
             if let Some(folder) = value(word, "--target-dir", &mut own) {
                 // Ours is below it; cargo is told by its environment, which a flag would win over.
@@ -35,12 +35,7 @@ impl Arguments {
                 arguments.manifest = manifest.map(PathBuf::from);
             }
             arguments.has_target |= value(word, "--target", &mut rest).is_some();
-            runs |= RUNNING.iter().any(|name| word == name);
-            arguments.runs_programs |= runs;
-            if word == "--no-run" || word == "--list" {
-                runs = false;
-                arguments.runs_programs = false;
-            }
+            arguments.runs_programs &= word != "--no-run" && word != "--list";
             arguments.words.push(word.clone());
         }
         arguments.words.extend_from_slice(others);
@@ -71,6 +66,20 @@ impl Arguments {
     pub(super) fn runs_programs(&self) -> bool {
         self.runs_programs
     }
+}
+
+/// The subcommand: the first word that is neither a flag, nor the value of one that may stand before it, nor a toolchain.
+fn command(words: &[OsString]) -> Option<&OsString> {
+    const WITH_VALUE: [&str; 6] = ["--color", "--config", "-Z", "-C", "--manifest-path", "--target-dir"];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if WITH_VALUE.iter().any(|flag| word == flag) {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") && !word.as_encoded_bytes().starts_with(b"+") {
+            return Some(word);
+        }
+    }
+    None
 }
 
 /// The value of a flag, if the word is that flag: `--flag value` or `--flag=value`. Some(None): the value is missing.
@@ -128,6 +137,9 @@ mod tests {
             ("build", false),
             ("test --no-run", false),
             ("build -- run", false),
+            ("build --bin bench", false),
+            ("--config run build", false),
+            ("-v --color never test --bin run", true),
         ] {
             assert_eq!(of(line).runs_programs(), runs, "{line}");
         }
