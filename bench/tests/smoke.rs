@@ -225,7 +225,7 @@ fn task_analyses_are_measured_on_all_families() {
 
 #[test]
 fn memory_of_many_tasks_is_measured() {
-    let settings = many_tasks::Settings { tasks: 20_000 };
+    let settings = many_tasks::Settings { tasks: 5_000 };
     let mut tables = Vec::new();
     many_tasks::tables(&programs(), &settings, |table| tables.push(table.to_owned())).expect("all runs work");
     assert_eq!(tables.len(), 2);
