@@ -49,21 +49,42 @@ const OUTER: u32 = 1 << 31;
 /// A point between accesses: twice the position of an access is right at it, one less right before it.
 type Point = u64;
 
-#[derive(Clone, Debug)]
-struct Cell {
-    write_thread: u32,
-    read_thread: u32,
-    write: u64,
-    read: u64,
-    /// Reads of further threads since the write.
-    #[allow(clippy::box_collection)] // there are many cells, and few have it
-    reads: Option<Box<Vec<(u32, u64)>>>,
+/// Who has accessed a cell, and when: 21 bits for the thread and whether an outer region did it, 43 for the position. Cells
+/// are what memory is needed for, and most of the time is spent on fetching them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Done(u64);
+
+impl Done {
+    const POSITION_BITS: u32 = 43;
+    const NEVER: Done = Done(0);
+
+    #[inline]
+    fn new(thread: u32, position: u64) -> Self {
+        let who = u64::from(thread & !OUTER) << 1 | u64::from(thread & OUTER != 0);
+        Done(who << Self::POSITION_BITS | position & ((1 << Self::POSITION_BITS) - 1))
+    }
+
+    /// The same thread, and the same kind of region.
+    #[inline]
+    fn is_by(self, other: Done) -> bool {
+        (self.0 ^ other.0) >> Self::POSITION_BITS == 0
+    }
+
+    /// The thread, with [`OUTER`] if it is so, and the position.
+    #[inline]
+    fn parts(self) -> (u32, u64) {
+        let who = self.0 >> Self::POSITION_BITS;
+        let outer = if who & 1 == 1 { OUTER } else { 0 };
+        ((who >> 1) as u32 | outer, self.0 & ((1 << Self::POSITION_BITS) - 1))
+    }
 }
 
-impl Default for Cell {
-    fn default() -> Self {
-        Self { write_thread: u32::MAX, read_thread: u32::MAX, write: 0, read: 0, reads: None }
-    }
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    write: Done,
+    read: Done,
+    /// Reads of further threads since the write.
+    reads: Vec<Done>,
 }
 
 /// A region that is open.
@@ -543,31 +564,28 @@ fn ended_before(ended: &VecDeque<(u64, Point)>, position: u64, point: Point) -> 
 /// An access touches a cell; the earlier ones that it conflicts with are put into `conflicts`.
 #[inline]
 fn touch(cell: &mut Cell, thread: u32, now: u64, kind: AccessKind, conflicts: &mut Vec<(u32, u64)>) {
+    let done = Done::new(thread, now);
     // An outer region and one in it are two, though they are of the same thread.
-    let other = |of: u32| of != thread;
-    if cell.write != 0 && other(cell.write_thread) {
-        conflicts.push((cell.write_thread, cell.write));
+    let conflicting = |earlier: Done| earlier != Done::NEVER && !earlier.is_by(done);
+    if conflicting(cell.write) {
+        conflicts.push(cell.write.parts());
     }
     match kind {
         AccessKind::Read => {
-            if cell.read == 0 || cell.read_thread == thread {
-                (cell.read_thread, cell.read) = (thread, now);
+            if cell.read == Done::NEVER || cell.read.is_by(done) {
+                cell.read = done;
                 return;
             }
-            let reads = cell.reads.get_or_insert_default();
-            match reads.iter_mut().find(|read| read.0 == thread) {
-                Some(read) => read.1 = now,
-                None => reads.push((thread, now)),
+            match cell.reads.iter_mut().find(|read| read.is_by(done)) {
+                Some(read) => *read = done,
+                None => cell.reads.push(done),
             }
         }
         AccessKind::Write => {
-            if cell.read != 0 && other(cell.read_thread) {
-                conflicts.push((cell.read_thread, cell.read));
-            }
-            if let Some(reads) = cell.reads.take() {
-                conflicts.extend(reads.iter().filter(|read| other(read.0)));
-            }
-            *cell = Cell { write_thread: thread, write: now, ..Cell::default() };
+            // The list keeps its memory: what many have read once they will read again.
+            let reads = std::iter::once(cell.read).chain(cell.reads.drain(..));
+            conflicts.extend(reads.filter(|&read| conflicting(read)).map(Done::parts));
+            (cell.write, cell.read) = (done, Done::NEVER);
         }
     }
 }

@@ -41,13 +41,12 @@ struct Cell {
     foreign: Epoch,
     read: Epoch,
     /// Reads of further threads since the write.
-    #[allow(clippy::box_collection)] // there are many cells, and few have it
-    reads: Option<Box<Vec<Epoch>>>,
+    reads: Vec<Epoch>,
 }
 
 impl Default for Cell {
     fn default() -> Self {
-        Self { write: Epoch::NEVER, foreign: Epoch::NEVER, read: Epoch::NEVER, reads: None }
+        Self { write: Epoch::NEVER, foreign: Epoch::NEVER, read: Epoch::NEVER, reads: Vec::new() }
     }
 }
 
@@ -395,15 +394,14 @@ fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoc
                 cell.read = now;
                 return;
             }
-            let reads = cell.reads.get_or_insert_default();
-            match reads.iter_mut().find(|read| read.thread == now.thread) {
+            match cell.reads.iter_mut().find(|read| read.thread == now.thread) {
                 Some(read) => *read = now,
-                None => reads.push(now),
+                None => cell.reads.push(now),
             }
         }
         AccessKind::Write => {
-            let reads = cell.reads.take();
-            let others = [cell.read].into_iter().chain(reads.into_iter().flat_map(|reads| *reads));
+            // The list keeps its memory: what many have read once they will read again.
+            let others = [cell.read].into_iter().chain(cell.reads.drain(..));
             let before = if cell.write.thread == now.thread { cell.foreign } else { cell.write };
             let mut foreign = if is_other(&before) { before } else { Epoch::NEVER };
             for read in others.filter(is_other) {
@@ -412,7 +410,7 @@ fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoc
                     foreign = read;
                 }
             }
-            *cell = Cell { write: now, foreign, read: Epoch::NEVER, reads: None };
+            (cell.write, cell.foreign, cell.read) = (now, foreign, Epoch::NEVER);
         }
     }
 }
