@@ -1,7 +1,7 @@
 //! Satisfiability of clauses whose literals may put events in order.
 //!
 //! **Algorithm.** Conflict-driven clause learning (Marques-Silva and Sakallah; Moskewicz and others: watched literals, activities)
-//! with one theory: the edges of all true literals have no cycle ([`Order`]). All constraints on orders are strict, so that "there
+//! with one theory: the edges of all true literals have no cycle (`Order`). All constraints on orders are strict, so that "there
 //! is an order" and "there is no cycle" are the same. An edge is put in as soon as its literal is true; the literals of a cycle are
 //! a conflict like any other.
 //!
