@@ -308,7 +308,7 @@ static USE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The first line of a function in an implementation.
 static FUNCTION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?m)^(    )((?:pub(?:\([a-z]+\))? )?(?:unsafe )?fn )"));
+    LazyLock::new(|| pattern(r"(?m)^(    )((?:pub(?:\([a-z]+\))? )?(?:[a-z]+ )?fn )"));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap_or_else(|error| unreachable!("{error}"))
@@ -420,8 +420,8 @@ mod tests {
                 "{ crate::told::read(&*self.mutex.data.get(), &self.mutex.raw) }",
             ),
             (
-                "f(unsafe { &mut *s.rwlock.data.get() })",
-                "f(unsafe { crate::told::written(&mut *s.rwlock.data.get(), &s.rwlock.raw) })",
+                "f({ &mut *s.rwlock.data.get() })",
+                "f({ crate::told::written(&mut *s.rwlock.data.get(), &s.rwlock.raw) })",
             ),
             ("{ &mut *self.data }", "{ crate::told::written(&mut *self.data, self.raw) }"),
         ] {

@@ -21,7 +21,7 @@
 //! Misses: cycles of more than two regions, as in the paper ([`crate::analysis::velodrome`] finds these).
 //!
 //! Cost: an access that its region has done before costs a comparison. Otherwise the entries of the cell are looked at: one
-//! for each region that is open or kept and has accessed it. Memory: the cells that were accessed, 72 bytes each.
+//! for each region that is open or kept and has accessed it. Memory: the cells that were accessed, 48 bytes each.
 //!
 //! Who touches what: cells and the state of a thread belong to the driver. Whether a region is open everyone can see
 //! (`pairs`); the lists of what comes before what are global, and entered only for regions that meet: for an access that

@@ -206,6 +206,8 @@ impl Pairs {
         }
         let mut after = std::mem::take(&mut self.links[at].after);
         after.retain(|&keeper| slots.is_open(keeper));
+        // Somebody who keeps too many may drop this very region, while there are others to keep it still.
+        self.links[at].kept_by += 1;
         for &keeper in &after {
             self.keep(slots, keeper, name);
         }
@@ -213,6 +215,7 @@ impl Pairs {
         // The lists keep their memory for the next region.
         (links.before, links.after) = (before, after);
         links.before.clear();
+        links.kept_by -= 1;
         if links.kept_by == 0 {
             self.forget(slots, name.slot);
         }
@@ -284,5 +287,41 @@ impl Pairs {
         let found = before.iter_mut().find(|dependence| dependence.to == other)?;
         let first = !std::mem::replace(&mut found.told, true);
         Some((*found, first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Op;
+
+    #[test]
+    fn a_region_that_is_dropped_when_it_ends_is_given_back_once() {
+        let (slots, mut pairs) = (Slots::default(), Pairs::default());
+        let step = RawStep { moment: Moment::default(), op: Op::End };
+        let enter = |pairs: &mut Pairs| {
+            let slot = pairs.slot(&slots);
+            slots.open(slot, RegionId(1), Moment::default())
+        };
+        let come_after = |pairs: &mut Pairs, other: Name, me: Name| {
+            assert!(slots.link(other) && slots.link(me));
+            pairs.depend(other, me, step, step);
+        };
+        let (open, also_open) = (enter(&mut pairs), enter(&mut pairs));
+        let long = enter(&mut pairs);
+        come_after(&mut pairs, open, long);
+        come_after(&mut pairs, also_open, long);
+        for _ in 0..MOST_KEPT {
+            let short = enter(&mut pairs);
+            come_after(&mut pairs, open, short);
+            pairs.leave(&slots, short);
+        }
+        // For the first one it is the oldest of too many; the second one keeps it.
+        pairs.leave(&slots, long);
+        assert_eq!((pairs.dropped, slots.counts(long)), (1, true));
+        pairs.leave(&slots, also_open);
+        assert!(!slots.counts(long));
+        pairs.leave(&slots, open);
+        assert!(pairs.is_idle(), "{:?}", pairs.free);
     }
 }
