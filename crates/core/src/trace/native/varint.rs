@@ -36,6 +36,18 @@ impl<'a> Cursor<'a> {
         Cursor { bytes: padded, at: 0 }
     }
 
+    /// Goes on where another one was ([`Cursor::at`]).
+    #[inline]
+    pub(crate) fn starting_at(padded: &'a [u8], at: usize) -> Self {
+        Cursor { bytes: padded, at }
+    }
+
+    /// How far it was read.
+    #[inline]
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     /// How many bytes are left before the padding. None if a number has run into it.
     #[inline]
     pub(crate) fn left(&self) -> Option<usize> {

@@ -72,6 +72,11 @@ impl Knowledge {
         ]
     }
 
+    /// True if some critical section is a region around others.
+    pub(super) fn has_outer_sections(&self) -> bool {
+        self.sections.values().any(|kind| *kind == SectionKind::Outer)
+    }
+
     /// The number of regions, as pairs of an entry and an exit.
     pub(super) fn pairs(&self) -> usize {
         self.exits.values().map(|exits| exits.len().max(1)).sum()

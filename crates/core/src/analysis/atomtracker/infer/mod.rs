@@ -21,8 +21,8 @@
 //!
 //! Misses: what no run shows. A region that only looks atomic because the runs were few gives false alarms later.
 //!
-//! Cost: two to five readings of each trace, each some tens of nanoseconds an event; memory for the cells that the run
-//! touches, not for its length.
+//! Cost: two to ten readings of each trace; the first two some tens of nanoseconds an event, the others less, for what conflicts
+//! with what is known by then. Memory for the cells that the run touches, and at most 64 MiB for its conflicts.
 
 mod keys;
 mod knowledge;
@@ -34,7 +34,7 @@ pub(super) mod tests;
 use super::regions::{LearnedModule, Region, Regions, Run};
 use crate::trace::{Batch, Source, TraceError};
 use knowledge::{Database, Knowledge, Used};
-use pass::Pass;
+use pass::{Memory, Pass};
 use prepare::{Prepare, Prepared};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -397,14 +397,16 @@ fn look<T: Training>(
     let mut database = Database::default();
     let mut is_stable = false;
     let mut readings = 0;
+    let around = known.has_outer_sections() || prepared.shown.has_outer_sections();
+    let mut memory = Memory::new(settings.nested && around);
     while readings < MOST_READINGS && !is_stable {
         readings += 1;
-        let mut pass = Pass::new(settings, known, &mut prepared, &mut database);
+        let mut pass = Pass::new(settings, known, &mut prepared, &mut database, memory);
         let mut source = training.open(run)?;
         read(training, run, &mut *source, |batch, source| {
             batch.events().iter().for_each(|event| pass.event(event, source.tables()));
         })?;
-        pass.finish();
+        memory = pass.finish();
         is_stable = !database.is_dirty();
     }
     let (used, mut knowledge) = database.result(&prepared.keys);

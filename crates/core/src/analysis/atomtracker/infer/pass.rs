@@ -22,18 +22,20 @@
 //!
 //! An outer region takes what its critical section does under no other lock, and its point is the end of the section.
 //!
-//! State: threads and cells, owned by the pass. For each thread the points of its last [`KEPT`] regions are kept; what is
+//! State: threads and what was done to memory ([`Memory`]), owned by the pass. For each thread the points of its last [`KEPT`] regions are kept; what is
 //! older counts as unknown, and a region that would have to know ends.
 
 mod loops;
+mod memory;
 
 use super::Settings;
 use super::keys::Key;
 use super::knowledge::{Database, Knowledge, SectionKind};
 use super::prepare::{Prepared, index_of, section_key};
 use crate::event::{AccessKind, Addr, Event, LockId, Op};
-use crate::shadow::Shadow;
 use crate::trace::Tables;
+pub(super) use memory::Memory;
+use memory::OUTER;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -43,49 +45,8 @@ const KEPT: usize = 64;
 /// Where synchronization objects lie if they count as memory; no program has memory there.
 const LOCKS_AT: u64 = 0x2000_0000_0000_0000;
 
-/// An access of an outer region, in the number of a thread.
-const OUTER: u32 = 1 << 31;
-
 /// A point between accesses: twice the position of an access is right at it, one less right before it.
 type Point = u64;
-
-/// Who has accessed a cell, and when: 21 bits for the thread and whether an outer region did it, 43 for the position. Cells
-/// are what memory is needed for, and most of the time is spent on fetching them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Done(u64);
-
-impl Done {
-    const POSITION_BITS: u32 = 43;
-    const NEVER: Done = Done(0);
-
-    #[inline]
-    fn new(thread: u32, position: u64) -> Self {
-        let who = u64::from(thread & !OUTER) << 1 | u64::from(thread & OUTER != 0);
-        Done(who << Self::POSITION_BITS | position & ((1 << Self::POSITION_BITS) - 1))
-    }
-
-    /// The same thread, and the same kind of region.
-    #[inline]
-    fn is_by(self, other: Done) -> bool {
-        (self.0 ^ other.0) >> Self::POSITION_BITS == 0
-    }
-
-    /// The thread, with [`OUTER`] if it is so, and the position.
-    #[inline]
-    fn parts(self) -> (u32, u64) {
-        let who = self.0 >> Self::POSITION_BITS;
-        let outer = if who & 1 == 1 { OUTER } else { 0 };
-        ((who >> 1) as u32 | outer, self.0 & ((1 << Self::POSITION_BITS) - 1))
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Cell {
-    write: Done,
-    read: Done,
-    /// Reads of further threads since the write.
-    reads: Vec<Done>,
-}
 
 /// A region that is open.
 #[derive(Clone, Copy, Debug)]
@@ -152,8 +113,9 @@ pub(super) struct Pass<'a> {
     prepared: &'a mut Prepared,
     database: &'a mut Database,
     threads: Vec<Thread>,
-    shadow: Shadow<Cell>,
+    memory: Memory,
     position: u64,
+    /// With what the current access conflicts, as long as that is looked at.
     conflicts: Vec<(u32, u64)>,
     sections: FxHashMap<Key, SectionKind>,
     divisible: FxHashSet<u32>,
@@ -166,6 +128,7 @@ impl<'a> Pass<'a> {
         known: &'a Knowledge,
         prepared: &'a mut Prepared,
         database: &'a mut Database,
+        memory: Memory,
     ) -> Self {
         database.start_pass();
         let mut divisible = FxHashSet::default();
@@ -183,7 +146,7 @@ impl<'a> Pass<'a> {
             prepared,
             database,
             threads: Vec::new(),
-            shadow: Shadow::new(),
+            memory,
             position: 0,
             conflicts: Vec::new(),
             sections: FxHashMap::default(),
@@ -228,7 +191,7 @@ impl<'a> Pass<'a> {
             Op::LoopEnter { loop_id } => self.enter_told(index, tables, loop_id.0),
             Op::LoopIteration { loop_id } => self.next_told(index, loop_id.0),
             Op::LoopExit { loop_id } => self.exit_told(index, loop_id.0),
-            Op::Alloc { size, addr } | Op::Free { size, addr } => self.shadow.forget(addr, size),
+            Op::Alloc { size, addr } | Op::Free { size, addr } => self.memory.forget(addr, size),
             Op::IgnoreBegin => self.threads[index].ignoring += 1,
             Op::IgnoreEnd => {
                 let ignoring = &mut self.threads[index].ignoring;
@@ -239,11 +202,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The end of the run: of all threads that have not ended.
-    pub(super) fn finish(mut self) {
+    /// The end of the run: of all threads that have not ended. Returns the memory of the next reading.
+    pub(super) fn finish(mut self) -> Memory {
         for index in 0..self.threads.len() {
             self.end_thread(index);
         }
+        self.memory.again()
     }
 
     fn end_thread(&mut self, index: usize) {
@@ -292,8 +256,7 @@ impl<'a> Pass<'a> {
     #[inline]
     fn join(&mut self, index: usize, key: Key, kind: AccessKind, size: u32, addr: Addr) {
         let now = self.position;
-        let conflicts = &mut self.conflicts;
-        self.shadow.touch(addr, size, |cell, _, _| touch(cell, index as u32, now, kind, conflicts));
+        self.memory.touch(index as u32, now, (kind, size, addr), &mut self.conflicts);
         if let Some(point) = self.threads[index].open.and_then(|open| open.point)
             && !self.conflicts.is_empty()
             && !self.conflicts.iter().all(|&(thread, position)| self.is_before(thread, position, point))
@@ -506,8 +469,7 @@ impl<'a> Pass<'a> {
 
     fn outer_access(&mut self, index: usize, key: Key, kind: AccessKind, size: u32, addr: Addr) {
         let now = self.position;
-        let conflicts = &mut self.conflicts;
-        self.shadow.touch(addr, size, |cell, _, _| touch(cell, index as u32 | OUTER, now, kind, conflicts));
+        self.memory.touch(index as u32 | OUTER, now, (kind, size, addr), &mut self.conflicts);
         self.fix_points(None, now);
         let Some(outer) = &mut self.threads[index].outer else { return };
         let mut entered = false;
@@ -558,34 +520,5 @@ fn ended_before(ended: &VecDeque<(u64, Point)>, position: u64, point: Point) -> 
         Some(&(_, its)) => its < point,
         // It came before all that are kept.
         None => ended.front().is_none_or(|&(_, first)| first <= point),
-    }
-}
-
-/// An access touches a cell; the earlier ones that it conflicts with are put into `conflicts`.
-#[inline]
-fn touch(cell: &mut Cell, thread: u32, now: u64, kind: AccessKind, conflicts: &mut Vec<(u32, u64)>) {
-    let done = Done::new(thread, now);
-    // An outer region and one in it are two, though they are of the same thread.
-    let conflicting = |earlier: Done| earlier != Done::NEVER && !earlier.is_by(done);
-    if conflicting(cell.write) {
-        conflicts.push(cell.write.parts());
-    }
-    match kind {
-        AccessKind::Read => {
-            if cell.read == Done::NEVER || cell.read.is_by(done) {
-                cell.read = done;
-                return;
-            }
-            match cell.reads.iter_mut().find(|read| read.is_by(done)) {
-                Some(read) => *read = done,
-                None => cell.reads.push(done),
-            }
-        }
-        AccessKind::Write => {
-            // The list keeps its memory: what many have read once they will read again.
-            let reads = std::iter::once(cell.read).chain(cell.reads.drain(..));
-            conflicts.extend(reads.filter(|&read| conflicting(read)).map(Done::parts));
-            (cell.write, cell.read) = (done, Done::NEVER);
-        }
     }
 }
