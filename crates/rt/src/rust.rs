@@ -26,6 +26,8 @@ struct Stack {
     /// The first ones are set.
     calls: [MaybeUninit<(usize, usize)>; MOST_CALLS],
     depth: usize,
+    /// Where the outermost frame leads to.
+    beyond: usize,
 }
 
 impl Stack {
@@ -35,7 +37,7 @@ impl Stack {
         const ENTRY: usize = 2 * size_of::<usize>();
         let here = 0u8;
         let mut last = &raw const here as usize;
-        let mut stack = Stack { calls: [const { MaybeUninit::uninit() }; MOST_CALLS], depth: 0 };
+        let mut stack = Stack { calls: [const { MaybeUninit::uninit() }; MOST_CALLS], depth: 0, beyond: 0 };
         while stack.depth < MOST_CALLS
             && frame > last
             && frame.is_multiple_of(align_of::<usize>())
@@ -51,6 +53,7 @@ impl Stack {
             last = frame;
             frame = next;
         }
+        stack.beyond = frame;
         stack
     }
 
@@ -68,12 +71,15 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
     if watch::hooks_only() {
         return tell();
     }
-    watch::on_thread(|thread: &mut Thread| {
-        let stack = Stack::walk(frame, thread.stack_end);
-        thread.look_at_stack(stack.calls());
-    });
+    watch::on_thread(|thread: &mut Thread| look_at(thread, frame));
     tell();
     watch::on_thread(Thread::look_away);
+}
+
+/// Finds the open calls of a thread, the calling one, until it looks away.
+fn look_at(thread: &mut Thread, frame: usize) {
+    let stack = Stack::walk(frame, thread.stack_end);
+    thread.look_at_stack(stack.calls(), stack.beyond);
 }
 
 /// Tells something that orders. The analyses of tasks do not remember where that was done.
@@ -150,30 +156,56 @@ macro_rules! rust_hooks {
     )*};
 }
 
+pub(crate) mod sections;
 pub mod tasks;
+
+use sections::Use;
 
 rust_hooks! {
     /// A lock was acquired; `shared` is 1 if others may hold it as well.
     fn __keirin_rust_acquired(lock, shared, _third, _fourth; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
+        if sections::are_on() {
+            if watch::on_sections_alone(|sections, _| sections.acquired_again(lock, mode, pc)) {
+                return;
+            }
+            return sections::tell_acquired(lock, mode, pc);
+        }
         with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
     }
 
     /// A lock is about to be released.
     fn __keirin_rust_released(lock, _detail, _third, _fourth; pc, frame) {
+        if sections::are_on() {
+            if watch::on_sections_alone(|sections, _| sections.released_again(lock)) {
+                return;
+            }
+            return sections::tell_released(lock, pc);
+        }
         with_calls_if_told(frame, || watch::lock_released(lock, pc));
     }
 
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
     /// the program.
     fn __keirin_rust_used(object, written, name, length; pc, frame) {
+        let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
+        if sections::are_on() {
+            let done = watch::on_sections_alone(|sections, thread| {
+                let used = Use { pc, kind, calls: thread.looked_hash() };
+                thread.is_still_at(frame) && sections.used_again(object, used)
+            });
+            if done {
+                return;
+            }
+            TYPES.note(pc, name, length);
+            return sections::tell_used(object, kind, (pc, frame));
+        }
         if watch::hooks_only() {
             return;
         }
         if watch::is_on() {
             TYPES.note(pc, name, length);
         }
-        let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
         with_calls(frame, || watch::object_used(kind, object, pc));
     }
 
@@ -217,8 +249,7 @@ rust_hooks! {
     fn __keirin_rust_spawns(_object, _detail, _third, _fourth; pc, frame) {
         if watch::is_on() && !watch::hooks_only() {
             watch::on_thread(|thread: &mut Thread| {
-                let stack = Stack::walk(frame, thread.stack_end);
-                thread.look_at_stack(stack.calls());
+                look_at(thread, frame);
                 thread.enter_function(pc, frame.saturating_sub(1), false);
             });
         }

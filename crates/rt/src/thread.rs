@@ -9,6 +9,7 @@ use crate::learned::Followed;
 use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
 use crate::quiet::Table;
 use crate::record::ThreadRecorder;
+use crate::rust::sections::Sections;
 use crate::spin::Spin;
 use crate::tls;
 use keirin_core::analysis::fasttrack::Compact;
@@ -92,8 +93,13 @@ pub(crate) struct Thread {
     pub(crate) stack_end: usize,
     /// How the place is told where it spawns tasks now.
     pub(crate) spawns_at: SpawnsAt,
+    /// Its critical sections, if some may be passed over.
+    pub(crate) sections: Option<Box<Sections>>,
     /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
     looked_at: usize,
+    /// Where the outermost of them leads to, and a number for all of them.
+    looked_beyond: usize,
+    looked_hash: u64,
     activations: Vec<u32>,
     last_activation: u32,
     places: Box<[RecentPlace]>,
@@ -139,7 +145,10 @@ impl Thread {
             bases: Vec::new(),
             stack_end: 0,
             spawns_at: SpawnsAt::Instruction,
+            sections: None,
             looked_at: 0,
+            looked_beyond: 0,
+            looked_hash: 0,
             activations: Vec::new(),
             last_activation: 0,
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
@@ -281,9 +290,11 @@ impl Thread {
     }
 
     /// Learns the open calls from the stack itself, for code that does not tell which functions it enters. `calls` are the return
-    /// addresses and the frames, the innermost first. Until [`Thread::look_away`] they are the open calls.
-    pub(crate) fn look_at_stack(&mut self, calls: &[(usize, usize)]) {
+    /// addresses and the frames, the innermost first, and the outermost frame leads to `beyond`. Until [`Thread::look_away`] they are
+    /// the open calls.
+    pub(crate) fn look_at_stack(&mut self, calls: &[(usize, usize)], beyond: usize) {
         self.depth = self.looked_at;
+        self.looked_beyond = beyond;
         let outermost_first = calls.iter().rev().zip(self.base..);
         let same = outermost_first.take_while(|((call, frame), index)| {
             *index < self.depth && {
@@ -303,8 +314,49 @@ impl Thread {
 
     /// The calls that [`Thread::look_at_stack`] has found may be over.
     pub(crate) fn look_away(&mut self) {
+        let calls = self.innermost_calls();
+        let mix = |hash: u64, call: &u32| {
+            (hash ^ u64::from(*call)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+        };
+        self.looked_hash = calls.iter().fold(self.stack_hash(), mix);
         self.looked_at = std::mem::take(&mut self.depth);
         self.tell_calls();
+    }
+
+    /// The calls that were found by the last look are the open ones again, until [`Thread::look_away`].
+    pub(crate) fn look_again(&mut self) {
+        self.depth = self.looked_at;
+        self.tell_calls();
+    }
+
+    /// A number for the calls that were found by the last look, and for which calls of their functions they are.
+    #[inline]
+    pub(crate) fn looked_hash(&self) -> u64 {
+        self.looked_hash
+    }
+
+    /// True if the stack is as it was at the last look; `frame` is its innermost frame, of a function that is still running.
+    #[inline]
+    pub(crate) fn is_still_at(&self, frame: usize) -> bool {
+        if self.looked_at <= self.base {
+            return false;
+        }
+        let mut expected = frame;
+        for index in (self.base..self.looked_at).rev() {
+            let known = self.frame(index);
+            if known.stack_pointer != expected {
+                return false;
+            }
+            // SAFETY: the innermost frame is that of a running function, and all further ones lay between it and the end of the
+            // stack when they were found: their memory is still part of the stack. Where it lies does not depend on what was read from it,
+            // so that all of them are fetched at once.
+            let (next, call) = unsafe { *(known.stack_pointer as *const (usize, usize)) };
+            if call != known.call {
+                return false;
+            }
+            expected = next;
+        }
+        expected == self.looked_beyond
     }
 
     /// The innermost open calls, by numbers that each call of a function has for itself.
@@ -565,7 +617,7 @@ mod tests {
     fn calls_that_are_still_open_keep_their_numbers() {
         let mut thread = Thread::new(ThreadId(0), ThreadId(0), 1, std::ptr::null_mut());
         let mut look = |calls: &[(usize, usize)]| {
-            thread.look_at_stack(calls);
+            thread.look_at_stack(calls, 0);
             let found = thread.innermost_calls();
             thread.look_away();
             assert_eq!(thread.depth(), 0);

@@ -18,6 +18,7 @@ pub use tasks::{
 
 use crate::driver::Driver;
 use crate::options::Options;
+use crate::rust::sections::{self, Sections, ToWatcher};
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{learned, modules, openmp, regions, start, tasks as tasks_of_program, tbb, telling, tls};
@@ -77,6 +78,8 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     SYNCHRONIZATION.store(watcher.minds_synchronization(), Ordering::Relaxed);
     let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
+    let in_program = options.record.is_none() && tasks_are_known;
+    sections::switch(in_program && options.objects_only && !options.hooks_only);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     let thread = current();
@@ -105,9 +108,25 @@ fn watcher() -> Option<&'static dyn Watcher> {
     unsafe { watcher.as_ref() }.copied()
 }
 
-/// The calling thread, if it can be watched now.
+/// The calling thread, if it can be watched now. What it has held back is told.
 #[inline]
 fn enter() -> Option<Inside> {
+    let mut inside = enter_anyhow()?;
+    settle(&mut inside);
+    Some(inside)
+}
+
+/// Tells what a thread has held back.
+#[inline]
+fn settle(thread: &mut Thread) {
+    if thread.sections.is_some() {
+        on_sections_of(thread, |sections, teller| sections.settle(teller));
+    }
+}
+
+/// The same, for what does not concern what it has held back.
+#[inline]
+fn enter_anyhow() -> Option<Inside> {
     if !is_on() {
         return None;
     }
@@ -182,6 +201,38 @@ fn with_synchronization(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
 /// Looks at what is kept of the calling thread, or changes it.
 pub(crate) fn on_thread(act: impl FnOnce(&mut Thread)) {
     with(|_, thread| act(thread));
+}
+
+/// Does something with the critical sections of the calling thread.
+#[inline]
+pub(crate) fn on_sections(act: impl FnOnce(&mut Sections, &mut ToWatcher<'_>)) {
+    if let Some(mut inside) = enter_anyhow() {
+        if inside.sections.is_none() {
+            inside.sections = Some(Box::default());
+        }
+        on_sections_of(&mut inside, act);
+    }
+}
+
+/// The same without telling anything, if the calling thread has sections. `act` says whether that was all.
+#[inline]
+pub(crate) fn on_sections_alone(act: impl FnOnce(&mut Sections, &Thread) -> bool) -> bool {
+    let Some(mut inside) = Inside::enter_quietly().filter(|_| is_on()) else { return false };
+    let thread = &mut *inside;
+    let Some(mut sections) = thread.sections.take() else { return false };
+    let done = act(&mut sections, thread);
+    thread.sections = Some(sections);
+    done
+}
+
+#[inline]
+fn on_sections_of(thread: &mut Thread, act: impl FnOnce(&mut Sections, &mut ToWatcher<'_>)) {
+    if let Some(mut sections) = thread.sections.take() {
+        if let Some(watcher) = watcher() {
+            guarded(|| act(&mut sections, &mut ToWatcher { watcher, thread }));
+        }
+        thread.sections = Some(sections);
+    }
 }
 
 /// True if a synchronization that was called from `pc` counts: it stands in a module that is instrumented, or the user
@@ -422,6 +473,7 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
     if let Some(mut inside) = Inside::enter() {
+        settle(&mut inside);
         tls::set_thread(BUSY);
         tls::set_epoch(0, 0);
         if let Some(watcher) = watcher() {
@@ -452,10 +504,23 @@ pub fn thread_named(ticket: Option<Ticket>, name: &[u8]) {
     });
 }
 
+/// What a thread has held back of memory whose life begins or ends is told.
+#[inline]
+fn settle_memory(thread: &mut Thread, addr: usize, size: usize) {
+    if thread.sections.is_some() {
+        on_sections_of(thread, |sections, teller| sections.settle_memory(teller, addr, size));
+    }
+}
+
 /// Memory is handed out.
 #[inline]
 pub fn allocated(addr: usize, size: usize, pc: usize) {
-    with(|watcher, thread| watcher.allocated(thread, addr, size, pc));
+    if let Some(mut inside) = enter_anyhow()
+        && let Some(watcher) = watcher()
+    {
+        settle_memory(&mut inside, addr, size);
+        guarded(|| watcher.allocated(&mut inside, addr, size, pc));
+    }
 }
 
 /// Memory is about to be given back, or is new to the program (`mmap`): what is known about it is void.
@@ -465,7 +530,10 @@ pub fn forgotten(addr: usize, size: usize) {
     if !is_on() {
         return;
     }
-    let mut inside = enter();
+    let mut inside = enter_anyhow();
+    if let Some(inside) = &mut inside {
+        settle_memory(inside, addr, size);
+    }
     if let Some(watcher) = watcher() {
         guarded(|| watcher.forgotten(inside.as_deref_mut(), addr, size));
     }
@@ -516,6 +584,8 @@ pub fn memory_named(addr: usize, size: usize, name: &[u8]) {
 
 /// Stretches of memory (address, size) that must be seen together.
 pub fn grouped(members: &[(usize, usize)]) {
+    // What is seen together is one thing under several addresses.
+    sections::switch(false);
     with(|watcher, thread| watcher.grouped(thread, members));
 }
 
@@ -637,6 +707,9 @@ pub(crate) fn finish(end: End) {
     }
     let to_the_end = is_on();
     let mut inside = Inside::enter();
+    if let Some(inside) = &mut inside {
+        settle(inside);
+    }
     guarded(|| {
         if OUT_OF_MEMORY.load(Ordering::Relaxed) {
             telling::note("memory was used up; what the program did from then on was not watched");

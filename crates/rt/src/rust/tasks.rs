@@ -6,7 +6,7 @@
 //! A task's calls are those from its own beginning on: where it runs, and what its worker was about to do, is not its own. So the
 //! end of the stack is moved there while it runs, and what earlier tasks had below is forgotten.
 
-use super::Stack;
+use super::look_at;
 use crate::groups::{self, Task};
 use crate::thread::{SpawnsAt, Thread};
 use crate::{tls, watch};
@@ -33,8 +33,7 @@ rust_hooks! {
             return 0;
         }
         watch::on_thread(|thread: &mut Thread| {
-            let stack = Stack::walk(frame, thread.stack_end);
-            thread.look_at_stack(stack.calls());
+            look_at(thread, frame);
             thread.spawns_at = if how & 2 == 0 { SpawnsAt::Calls } else { SpawnsAt::Parent };
         });
         let task = match group {

@@ -318,7 +318,7 @@ fn compare<A: KeepsPlain + Send + Sync>(
         }
         match (op, calls.on_stack(running.len())) {
             (Op::Access { kind, addr, .. }, open) if !open.is_empty() => {
-                thread.look_at_stack(&open);
+                thread.look_at_stack(&open, 0);
                 driver.access(thread, kind, addr.0 as usize, 1, 0x1000 + position as usize);
                 thread.look_away();
             }

@@ -22,6 +22,7 @@ use super::runs;
 use super::sites;
 use crate::layout::{self, ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
 use crate::objects::Objects;
+use crate::rust::sections;
 use crate::shadow::{Cells, pages, words};
 use crate::spin::pause;
 use keirin_core::analysis::tasks::kept::Entry;
@@ -517,6 +518,9 @@ pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
             page += PAGE_BYTES;
         }
         clear(start, page - start);
+        if page > start {
+            sections::memory_forgotten();
+        }
         page += PAGE_BYTES;
     }
     forget_words::<A>(end_page, addr + size - end_page, era);
@@ -546,12 +550,14 @@ pub(super) fn forget_all(start: usize, size: usize) {
 }
 
 fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
+    let mut any = false;
     for (word, mask) in words(addr, size) {
         let shadow = TaskWord::of(word);
         let old = shadow.load();
         if old == 0 {
             continue;
         }
+        any = true;
         if mask == 0xff && old & FORM != RECORD {
             shadow.0.store(0, Ordering::Relaxed);
         } else if !shadow.forget_plain(mask)
@@ -559,5 +565,8 @@ fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
         {
             locked.forget(mask);
         }
+    }
+    if any {
+        sections::memory_forgotten();
     }
 }

@@ -1,0 +1,223 @@
+//! What is told of random sections is compared with all of them: the analysis must learn the same.
+//!
+//! Of an access it learns what it is and under which locks; of a write also what the last access of the same object was if that was a read: with
+//! which calls, under which locks, and whether these were all held ever since. It must learn that once in each turn.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Something that is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Told {
+    Acquired(usize),
+    Used {
+        object: usize,
+        writes: bool,
+        pc: usize,
+        calls: u64,
+    },
+    Released(usize),
+    /// Something else, or the end of an object's life.
+    Other(u32),
+}
+
+#[derive(Default)]
+struct Notes {
+    told: Vec<Told>,
+    looked_at: usize,
+}
+
+impl Teller for Notes {
+    fn acquired(&mut self, lock: usize, _: LockMode, _: usize) {
+        self.told.push(Told::Acquired(lock));
+    }
+
+    fn used(&mut self, used: Use, object: usize) {
+        let (writes, calls) = (used.kind == AccessKind::Write, self.calls());
+        self.told.push(Told::Used { object, writes, pc: used.pc, calls });
+    }
+
+    fn released(&mut self, lock: usize, _: usize) {
+        self.told.push(Told::Released(lock));
+    }
+
+    fn is_still_at(&self, frame: usize) -> bool {
+        self.looked_at == frame
+    }
+
+    fn look_at(&mut self, frame: usize) {
+        self.looked_at = frame;
+    }
+
+    fn calls(&self) -> u64 {
+        self.looked_at as u64
+    }
+}
+
+/// What the analysis has of the last read of an object: its place, its calls, its locks, and those not released since.
+type LastRead = (usize, u64, BTreeSet<usize>, BTreeSet<usize>);
+
+/// What it learns of an access: in which turn, the access, its locks, the read before it.
+type Fact = (u32, Told, BTreeSet<usize>, Option<LastRead>);
+
+/// All that the analysis learns, and what it has at the end.
+fn learned(told: &[Told]) -> (BTreeSet<Fact>, BTreeMap<usize, LastRead>) {
+    let mut facts = BTreeSet::new();
+    let mut last: BTreeMap<usize, LastRead> = BTreeMap::new();
+    let mut held = BTreeSet::new();
+    let mut turn = 0;
+    for &told in told {
+        match told {
+            Told::Acquired(lock) => {
+                held.insert(lock);
+            }
+            Told::Released(lock) => {
+                held.remove(&lock);
+                last.values_mut().for_each(|(.., kept)| {
+                    kept.remove(&lock);
+                });
+            }
+            Told::Used { object, writes, pc, calls } => {
+                let before = last.get(&object).filter(|_| writes).cloned();
+                facts.insert((turn, told, held.clone(), None));
+                if before.is_some() {
+                    facts.insert((turn, told, held.clone(), before));
+                }
+                match writes {
+                    true => last.remove(&object),
+                    false => last.insert(object, (pc, calls, held.clone(), held.clone())),
+                };
+            }
+            Told::Other(number) => turn = number,
+        }
+    }
+    (facts, last)
+}
+
+/// What a thread does.
+#[derive(Clone, Debug)]
+enum Act {
+    /// A section: its lock, uses (whether it writes, where, in which calls), and a section within.
+    Section(usize, Vec<(bool, usize, usize)>, Option<usize>),
+    Other,
+    Forgotten,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let used = (any::<bool>(), 0..2usize, prop_oneof![6 => Just(1usize), 1 => Just(2usize)]);
+    let uses = prop_oneof![
+        8 => prop::collection::vec(used.clone(), 0..3),
+        1 => prop::collection::vec(used, 8..12),
+    ];
+    let within = prop_oneof![12 => Just(None), 1 => (1..4usize).prop_map(Some)];
+    prop_oneof![
+        24 => (1..4usize, uses, within).prop_map(|(lock, uses, within)| Act::Section(lock, uses, within)),
+        1 => Just(Act::Other),
+        1 => Just(Act::Forgotten),
+    ]
+}
+
+// As the hooks do.
+
+fn acquired(sections: &mut Sections, notes: &mut Notes, lock: usize) {
+    if !sections.acquired_again(lock, LockMode::Exclusive, 7) {
+        sections.acquired(notes, lock, LockMode::Exclusive, 7);
+    }
+}
+
+fn used(
+    sections: &mut Sections,
+    notes: &mut Notes,
+    object: usize,
+    kind: AccessKind,
+    (pc, frame): (usize, usize),
+) {
+    let again = Use { pc, kind, calls: notes.calls() };
+    if !(notes.is_still_at(frame) && sections.used_again(object, again)) {
+        sections.used(notes, object, kind, (pc, frame));
+    }
+}
+
+fn released(sections: &mut Sections, notes: &mut Notes, lock: usize) {
+    if !sections.released_again(lock) {
+        sections.released(notes, lock, 8);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+    #[test]
+    fn the_analysis_learns_as_much_as_from_all_sections(
+        kinds in prop::collection::vec(act(), 1..5),
+        order in prop::collection::vec(0..5usize, 1..60),
+    ) {
+        let mut sections = Sections::default();
+        let mut notes = Notes::default();
+        let mut all = Vec::new();
+        let mut turn = 0;
+        for which in order {
+            match &kinds[which % kinds.len()] {
+                Act::Section(lock, uses, within) => {
+                    let enter = |lock: usize, sections: &mut Sections, notes: &mut Notes, all: &mut Vec<Told>| {
+                        acquired(sections, notes, lock);
+                        all.push(Told::Acquired(lock));
+                        for &(writes, pc, calls) in uses {
+                            let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+                            used(sections, notes, 0x1000 + lock, kind, (pc, calls));
+                            all.push(Told::Used { object: 0x1000 + lock, writes, pc, calls: calls as u64 });
+                        }
+                    };
+                    let leave = |lock: usize, sections: &mut Sections, notes: &mut Notes, all: &mut Vec<Told>| {
+                        released(sections, notes, lock);
+                        all.push(Told::Released(lock));
+                    };
+                    enter(*lock, &mut sections, &mut notes, &mut all);
+                    if let Some(inner) = within.filter(|inner| inner != lock) {
+                        enter(inner, &mut sections, &mut notes, &mut all);
+                        leave(inner, &mut sections, &mut notes, &mut all);
+                    }
+                    leave(*lock, &mut sections, &mut notes, &mut all);
+                }
+                end => {
+                    turn += 1;
+                    match end {
+                        Act::Forgotten => {
+                            // As of another thread. (Counted by hand: the other tests need not see it.)
+                            sections.turn += 1 << 32;
+                        }
+                        _ => sections.settle(&mut notes),
+                    }
+                    notes.told.push(Told::Other(turn));
+                    all.push(Told::Other(turn));
+                }
+            }
+        }
+        sections.settle(&mut notes);
+        let (some, all) = (learned(&notes.told), learned(&all));
+        prop_assert_eq!(some.0, all.0);
+        // At the end the analysis has the same, but for locks that were released in between.
+        let without = |last: BTreeMap<usize, LastRead>| -> BTreeMap<usize, (usize, u64)> {
+            last.into_iter().map(|(object, (pc, calls, ..))| (object, (pc, calls))).collect()
+        };
+        prop_assert_eq!(without(some.1), without(all.1));
+    }
+}
+
+#[test]
+fn a_loop_is_told_a_few_times() {
+    let mut sections = Sections::default();
+    let mut notes = Notes::default();
+    let mut count = |sections: &mut Sections, kind: AccessKind| {
+        let before = notes.told.len();
+        for _ in 0..1000 {
+            acquired(sections, &mut notes, 0x10);
+            used(sections, &mut notes, 0x18, kind, (9, 1));
+            released(sections, &mut notes, 0x10);
+        }
+        notes.told.len() - before
+    };
+    assert_eq!(count(&mut sections, AccessKind::Write), 9);
+    assert_eq!(count(&mut sections, AccessKind::Write), 0);
+    assert!(count(&mut sections, AccessKind::Read) < 15);
+}
