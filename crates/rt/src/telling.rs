@@ -458,6 +458,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
             note(&format!("{count} {what}"));
         }
     }
+    crate::passes::tell();
     let mut telling = TELLING.lock();
     let Some(telling) = telling.as_mut() else { return };
     if telling.dropped > 0 {
@@ -477,6 +478,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         statistic("bytes of other memory of keirin's", arena::taken() as u64),
     ];
     statistics.extend(watcher.statistics());
+    statistics.extend(crate::passes::statistics());
     statistics.extend(openmp::counts().map(|(name, count)| statistic(name, count)));
     telling.writer.statistics(&statistics);
     telling.writer.end(end);
