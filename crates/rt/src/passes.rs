@@ -98,9 +98,8 @@ pub(crate) fn tell() {
     if passes.unfollowed > 0 && watch::minds_other_sides() {
         let named = passes.named.join(", ");
         let more = if passes.unfollowed as usize > passes.named.len() { ", …" } else { "" };
-        let branches = if passes.unfollowed == 1 { "branch" } else { "branches" };
         telling::note(&format!(
-            "what the other side does is not known for {} of {} {branches}: {named}{more}; the compiler has warned of each",
+            "what the other side does is not known for {} of the {} branches: {named}{more}; the compiler has warned of each",
             passes.unfollowed,
             passes.followed + passes.unfollowed,
         ));

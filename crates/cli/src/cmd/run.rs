@@ -122,7 +122,8 @@ fn examine(program: &Program, words: &[OsString], folder: &Path, shown: &Shown<'
 fn with_analyses(options: &Options, program: &Program) -> Options {
     let mut options = options.clone();
     if options.analysis.0.is_empty() {
-        let tasks = program.elf().is_some_and(tasks::are_in);
+        // A diagnosis asks about schedules, of tasks or of threads, which are tasks as well.
+        let tasks = options.diagnose || program.elf().is_some_and(tasks::are_in);
         options.analysis.0.push(if tasks { tasks::ANALYSIS } else { ANALYSIS_OF_RUN });
     }
     options
