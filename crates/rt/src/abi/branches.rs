@@ -15,7 +15,11 @@ use libc::{c_char, c_void};
 ///
 /// # Safety
 /// `formula` is null or a string of the module, `reads` so many numbers.
-unsafe fn computed<'a>(formula: *const c_char, count: u32, reads: *const u32) -> Option<(&'a [u8], &'a [u32])> {
+unsafe fn computed<'a>(
+    formula: *const c_char,
+    count: u32,
+    reads: *const u32,
+) -> Option<(&'a [u8], &'a [u32])> {
     if formula.is_null() {
         return None;
     }

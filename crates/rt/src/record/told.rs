@@ -139,8 +139,8 @@ impl Recorder {
         let count = self.telling(thread, |telling| telling.count()).unwrap_or(0);
         let is_told = |number: &u32| (1..=count).contains(number);
         let text = std::str::from_utf8(formula).ok();
-        let known = text
-            .filter(|text| !text.is_empty() && reads.len() <= MOST_READS && reads.iter().all(is_told));
+        let known =
+            text.filter(|text| !text.is_empty() && reads.len() <= MOST_READS && reads.iter().all(is_told));
         let formula = match known {
             Some(text) => {
                 for number in reads {

@@ -274,7 +274,9 @@ mod tests {
         assert_eq!(way(&[("analysis", online)]), Way::Tasks);
         assert_eq!(way(&[("analysis", online), ("algorithm", "published")]), Way::Tasks);
         assert_eq!(way(&[("analysis", "ptracer,fasttrack")]), Way::Examined);
-        for (option, value) in [("examine", "true"), ("diagnose", "true"), ("record", "x"), ("witnesses", "x")] {
+        for (option, value) in
+            [("examine", "true"), ("diagnose", "true"), ("record", "x"), ("witnesses", "x")]
+        {
             assert_eq!(way(&[("analysis", online), (option, value)]), Way::Examined, "{option}");
         }
     }
