@@ -38,13 +38,14 @@ inline void unwatched(Instruction *I) {
   I->setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I->getContext(), {}));
 }
 
-/// Where an instruction comes from: its innermost function by its mangled name, inlined or not.
+/// Where an instruction comes from: its innermost function by its mangled name, inlined or not. Empty if it is not known, as of
+/// instructions that were moved.
 inline StringRef originOf(const Instruction &I) {
   if (const DebugLoc &At = I.getDebugLoc())
     if (const auto *Scope = dyn_cast_or_null<DILocalScope>(At.getScope()))
       if (const DISubprogram *Function = Scope->getSubprogram())
         return Function->getLinkageName().empty() ? Function->getName() : Function->getLinkageName();
-  return I.getFunction()->getName();
+  return I.getFunction()->getSubprogram() ? StringRef() : I.getFunction()->getName();
 }
 
 /// True for names in a namespace of the C++ library.

@@ -83,13 +83,16 @@ public:
         // Whether a lock was taken is not for the program to decide, but for errors.
         if (Around.Known.of(*Call).What == LockOperation::Acquire || Around.Known.of(*Call).What == LockOperation::Release)
           continue;
-        if (!(isAllocation(*Call) || isa<IntrinsicInst>(Call)) || Call->mayReadFromMemory())
-          if (!isAllocation(*Call))
-            return false;
+        if (isOfOpenMp(*Call))
+          continue;
+        if (!isAllocation(*Call) && (!isa<IntrinsicInst>(Call) || Call->mayReadFromMemory()))
+          return false;
         append_range(Open, Call->args());
         continue;
       }
       if (auto *Load = dyn_cast<LoadInst>(I)) {
+        if (isShareOfLoop(Load->getPointerOperand()))
+          continue;
         if (!Accesses::isConstant(Load->getPointerOperand()))
           return false;
       } else if (I->mayReadOrWriteMemory()) {
@@ -107,10 +110,25 @@ public:
 private:
   static constexpr unsigned MostNodes = 64, MostReads = 32, Longest = 1024;
 
-  static bool isAllocation(const CallBase &Call) {
+  /// Calls by which OpenMP hands out work, such as that of `omp single`: who gets it is not for the program to decide.
+  static bool isOfOpenMp(const CallBase &Call) {
     const Function *F = Call.getCalledFunction();
-    return F && (F->getName() == "malloc" || F->getName() == "calloc" || F->getName().substr(0, 5) == "_Znwm" ||
-                 F->getName().substr(0, 5) == "_Znam");
+    return F && F->getName().substr(0, 7) == "__kmpc_";
+  }
+
+  /// True for a local that says which part of a loop a thread gets, which OpenMP fills in.
+  bool isShareOfLoop(Value *Address) {
+    auto *Local = dyn_cast<AllocaInst>(getUnderlyingObject(Address));
+    if (!Local)
+      return false;
+    auto [Found, New] = Shares.try_emplace(Local, false);
+    if (New)
+      for (User *U : Local->users())
+        if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getCalledFunction()) {
+          StringRef Name = Call->getCalledFunction()->getName();
+          Found->second |= Name.contains("_for_static_init") || Name.contains("_dispatch_next");
+        }
+    return Found->second;
   }
 
   using Text = std::optional<std::string>;
@@ -290,6 +308,7 @@ private:
   Surroundings &Around;
   Calls &Runtime;
   DenseMap<Value *, Value *> Numbers;
+  DenseMap<AllocaInst *, bool> Shares;
   unsigned Nodes = 0;
 };
 

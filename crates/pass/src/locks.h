@@ -1,7 +1,8 @@
 // Which calls take and release locks, and which other calls a lock does not care about.
 //
 // The functions of C++ headers that spin, or try again, are kept out of line (`keepLocks`): behind such a loop nothing could be
-// followed. All others are inlined, so that in the end `std::mutex` is a call of pthread, and a guard is nothing at all.
+// followed. Guards are always inlined, and all else usually is, so that in the end `std::mutex` is a call of pthread, and a guard is
+// nothing at all. Only the guards of `tbb::queuing_mutex` stay: they are part of its queue.
 #pragma once
 
 #include "common.h"
@@ -140,9 +141,9 @@ inline LockOperation ofName(const Function &F) {
   StringRef Rest(Plain);
   if (Rest == "std::lock" && F.arg_size() >= 2)
     return {Op::Acquire, false, 0, unsigned(F.arg_size())};
-  if (Rest == "tbb::queuing_mutex::scoped_lock::acquire")
+  if (Rest == "tbb::queuing_mutex::scoped_lock::acquire" || (Rest == "tbb::queuing_mutex::scoped_lock::scoped_lock" && F.arg_size() == 2))
     return {Op::Acquire, false, 1, 1, 0};
-  if (Rest == "tbb::queuing_mutex::scoped_lock::release")
+  if (Rest == "tbb::queuing_mutex::scoped_lock::release" || Rest == "tbb::queuing_mutex::scoped_lock::~scoped_lock")
     return {Op::Release, false, 0, 0, 0};
   if (Rest == "tbb::queuing_mutex::scoped_lock::try_acquire")
     return {Op::Try};
@@ -174,7 +175,20 @@ private:
   DenseMap<const Function *, LockOperation> Known;
 };
 
-/// Keeps functions with loops, by which locks are taken, as calls until the pass has seen them.
+/// True for methods of guards.
+inline bool isOfGuard(const Function &F) {
+  if (!isOfStandardLibrary(F.getName()) && !isOfTbb(F.getName()))
+    return false;
+  std::string Plain = locks::plainName(demangle(F.getName().str()));
+  StringRef Class = StringRef(Plain).substr(0, StringRef(Plain).rfind("::"));
+  for (StringRef Name : {"std::lock_guard", "std::unique_lock", "std::shared_lock", "std::scoped_lock", "tbb::unique_scoped_lock",
+                         "tbb::rw_scoped_lock"})
+    if (Class == Name)
+      return true;
+  return false;
+}
+
+/// Keeps functions with loops, by which locks are taken, as calls until the pass has seen them, and has guards inlined.
 inline void keepLocks(Module &M) {
   Locks Known;
   auto Loops = [](StringRef Name) { return isOfTbb(Name) || Name.contains("lock_shared") || Name.substr(0, 9) == "_ZSt4lock"; };
@@ -182,7 +196,16 @@ inline void keepLocks(Module &M) {
     if (!F.isDeclaration() && Loops(F.getName()) && Known.of(&F).What != LockOperation::None) {
       F.removeFnAttr(Attribute::AlwaysInline);
       F.addFnAttr(Attribute::NoInline);
+    } else if (!F.isDeclaration() && !F.hasFnAttribute(Attribute::NoInline) && isOfGuard(F)) {
+      F.addFnAttr(Attribute::AlwaysInline);
     }
+}
+
+/// True for calls that give new memory.
+inline bool isAllocation(const CallBase &Call) {
+  const Function *F = Call.getCalledFunction();
+  StringRef Name = F ? F->getName() : StringRef();
+  return Name == "malloc" || Name == "calloc" || Name.substr(0, 5) == "_Znwm" || Name.substr(0, 5) == "_Znam";
 }
 
 /// True if a call has nothing to do with locks, threads or tasks, whatever it does otherwise.

@@ -57,6 +57,8 @@ private:
 
   void branch(Plan &Into, Instruction &I, Value *Condition) {
     StringRef Origin = originOf(I);
+    if (Origin.empty())
+      Origin = I.getFunction()->getName();
     // How the library hands out tasks is not for the program to decide.
     if (isOfTbb(Origin) || Independence.isIndependent(Condition))
       return;

@@ -52,9 +52,11 @@ struct Side {
   DebugLoc LostAt;
   /// True if the walk came to the end of the side, and took or released nothing.
   bool Plain = false;
-  /// What it may write in a way that is not in the steps: addresses of loads must not depend on it.
-  SmallVector<Ref, 4> Changes;
-  bool ChangesUnknown = false;
+  /// What it may write in a way that is not in the steps, and before which step. Addresses must not depend on it.
+  std::vector<std::pair<Ref, unsigned>> Changes;
+  unsigned ChangesUnknown = ~0u;
+  /// Before which step a load comes.
+  DenseMap<std::pair<const Value *, const Frame *>, unsigned> Loads;
 
   std::vector<std::unique_ptr<Frame>> Frames;
   DenseMap<std::pair<const Value *, const Frame *>, Ref> Phis, Returned;
@@ -148,7 +150,7 @@ public:
       return false;
     if (Known.of(*Call).What != LockOperation::None)
       return true;
-    if (harmless(*Call))
+    if (harmless(*Call) || Call->isInlineAsm())
       return false;
     Function *F = callee(*Call);
     return !F || synchronizes(*F);
@@ -182,6 +184,8 @@ private:
   /// Called functions are followed so deep.
   static constexpr unsigned Deepest = 4;
   static constexpr unsigned MostSteps = 64;
+
+  unsigned now() const { return Into.Steps.size(); }
 
   Frame *enter(CallBase *Call, const Frame *Up) {
     Into.Frames.push_back(std::make_unique<Frame>());
@@ -249,13 +253,13 @@ private:
         }
         for (const Access &A : Around.Memory.of(I)) {
           if (A.Write)
-            Into.Changes.push_back({A.Address, Here});
+            Into.Changes.push_back({{A.Address, Here}, now()});
           if (!A.Atomic)
             Into.lose("it has a branch or a loop inside", Branch);
         }
         if (auto *Call = dyn_cast<CallBase>(&I))
           if (Surroundings::callee(*Call)) {
-            Into.ChangesUnknown = true;
+            Into.ChangesUnknown = std::min(Into.ChangesUnknown, now());
             Into.lose("it has a branch or a loop inside", Branch);
           }
       }
@@ -267,11 +271,13 @@ private:
       Into.lose("it is too long", &I);
       return false;
     }
+    if (isa<LoadInst>(I))
+      Into.Loads[{&I, Here}] = now();
     for (const Access &A : Around.Memory.of(I))
       if (!A.Atomic)
         access(A, Here);
       else if (A.Write)
-        Into.Changes.push_back({A.Address, Here});
+        Into.Changes.push_back({{A.Address, Here}, now()});
     auto *Call = dyn_cast<CallBase>(&I);
     if (!Call || isa<IntrinsicInst>(Call))
       return true;
@@ -284,6 +290,11 @@ private:
   }
 
   void access(const Access &A, Frame *Here) {
+    // What the side makes for itself is not there if the side is not executed, and nobody else knows of it.
+    Ref Object = Into.base({const_cast<Value *>(getUnderlyingObject(A.Address)), Here}, Around.Memory.Layout).first;
+    auto *Call = dyn_cast<CallBase>(Object.V);
+    if (Object.F && (isa<AllocaInst>(Object.V) || (Call && isAllocation(*Call))))
+      return;
     Step S{A.Write ? Step::Write : Step::Read, A.At, Here, {A.Address, Here}};
     S.Size = A.Size;
     if (A.Length)
@@ -306,15 +317,17 @@ private:
         Into.lose("it releases a lock that is not known", &Call);
         return false;
       }
-      Into.Steps.push_back({Step::Release, &Call, Here, Found->second});
-      Guards.erase(Found);
+      // At its end a guard may have released it before.
+      if (Found->second.V)
+        Into.Steps.push_back({Step::Release, &Call, Here, Found->second});
+      Found->second = {};
       return true;
     }
     for (unsigned K = Lock.Lock; K < Lock.Lock + Lock.Locks; ++K) {
       Step S{Lock.What == LockOperation::Acquire ? Step::Acquire : Step::Release, &Call, Here, {Call.getArgOperand(K), Here}};
       S.Shared = Lock.Shared;
       if (S.What == Step::Acquire && Lock.Guard >= 0)
-        Guards.push_back({Into.resolve({Call.getArgOperand(Lock.Guard), Here}), S.Address});
+        Guards.insert(Guards.begin(), std::pair<Ref, Ref>{Into.resolve({Call.getArgOperand(Lock.Guard), Here}), S.Address});
       if (S.What == Step::Release)
         S.Shared |= wasShared(S.Address);
       Into.Steps.push_back(S);
@@ -332,6 +345,8 @@ private:
   }
 
   bool follow(CallBase &Call, Frame *Here) {
+    if (Call.isInlineAsm())
+      return true;
     Function *F = Surroundings::callee(Call);
     std::string Name = Call.getCalledFunction() ? demangle(Call.getCalledFunction()->getName().str()) : "";
     if (!F) {

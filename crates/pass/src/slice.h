@@ -80,7 +80,7 @@ private:
     if (Load.isAtomic() || Load.isVolatile())
       return refuse("an atomic or volatile variable says where it is");
     Ref Address{Load.getPointerOperand(), Where};
-    if (mayChange(Address, Memory.Layout.getTypeStoreSize(Load.getType())))
+    if (mayChange(Address, Memory.Layout.getTypeStoreSize(Load.getType()), From.Loads.lookup({&Load, Where})))
       return refuse("the other side writes what says where it is");
     Value *Pointer = of(Address, Depth + 1);
     if (!Pointer)
@@ -92,22 +92,24 @@ private:
     return Copy;
   }
 
-  /// True if the other side may write some memory. Which comes first is not looked at.
-  bool mayChange(Ref Address, uint64_t Size) {
-    if (From.ChangesUnknown)
+  /// True if the other side may write some memory before it loads from there.
+  bool mayChange(Ref Address, uint64_t Size, unsigned Before) {
+    if (From.ChangesUnknown < Before)
       return true;
     auto [Base, Distance] = From.base(Address, Memory.Layout);
     auto Overlaps = [&, Base = Base, Distance = Distance](Ref Written, uint64_t Bytes) {
       auto [Other, OtherDistance] = From.base(Written, Memory.Layout);
       if (Other == Base)
         return !Bytes || (Distance < OtherDistance + int64_t(Bytes) && OtherDistance < Distance + int64_t(Size));
-      auto Identified = [](Ref R) { return !R.F && (isa<GlobalVariable>(R.V) || isa<AllocaInst>(R.V)); };
-      return !(Identified(Other) && Identified(Base));
+      // Two variables are never the same memory, whatever is added to their addresses.
+      const Value *One = getUnderlyingObject(Base.V), *Two = getUnderlyingObject(Other.V);
+      auto IsVariable = [](const Value *V) { return isa<GlobalVariable>(V) || isa<AllocaInst>(V); };
+      return One == Two || !IsVariable(One) || !IsVariable(Two);
     };
-    for (const Step &S : From.Steps)
-      if (S.What == Step::Write && Overlaps(S.Address, S.Size))
+    for (unsigned K = 0; K < From.Steps.size() && K < Before; ++K)
+      if (From.Steps[K].What == Step::Write && Overlaps(From.Steps[K].Address, From.Steps[K].Length.V ? 0 : From.Steps[K].Size))
         return true;
-    return any_of(From.Changes, [&](Ref Written) { return Overlaps(Written, 0); });
+    return any_of(From.Changes, [&](const auto &Change) { return Change.second < Before && Overlaps(Change.first, 0); });
   }
 
   /// True if memory can be read at the branch, whichever way it goes.

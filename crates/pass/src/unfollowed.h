@@ -22,7 +22,12 @@ public:
     std::string Text = Reason.str();
     if (Where && Place && (Where.getLine() != Place.getLine() || Where->getFilename() != Place->getFilename()))
       Text += (" (" + sys::path::filename(Where->getFilename()) + ":" + Twine(Where.getLine()) + ")").str();
-    Rows.push_back({Place ? Place->getFilename().str() : Runtime.M.getSourceFileName(), Place ? Place.getLine() : 0, Text});
+    // A loop has a branch before it and one at its end, which look the same.
+    std::string Name = Place ? Place->getFilename().str() : Runtime.M.getSourceFileName();
+    unsigned Line = Place ? Place.getLine() : 0;
+    if (any_of(Rows, [&](const Row &R) { return R.Line == Line && R.File == Name && R.Reason == Text; }))
+      return;
+    Rows.push_back({Name, Line, Text});
     // Clang shows it as a warning of the group `pass-failed`.
     if (Place)
       Runtime.Context.diagnose(DiagnosticInfoOptimizationFailure("keirin", "unfollowed", DiagnosticLocation(Place), Branch.getParent())

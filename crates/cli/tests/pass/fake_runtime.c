@@ -100,6 +100,7 @@ struct keirin_pass {
   } *unfollowed;
 };
 void __keirin_pass(const struct keirin_pass *pass) {
+  if (!names) return;
   printf("pass version %u flags %u followed %llu\n", pass->version, pass->flags, (unsigned long long)pass->followed);
   for (uint64_t i = 0; i < pass->count; i++) {
     const char *slash = strrchr(pass->unfollowed[i].file, '/');

@@ -1,12 +1,13 @@
-// The second task of Figures 1 and 4 of the paper, with both ways of its branch.
+// The second task of Figures 1 and 4 of the paper, with both ways of its branch: the records are those of the figure.
 #include "common.h"
 #include <mutex>
+
 int X, Y;
 bool C;
 std::mutex L1;
 const name names[] = {NAME(X), NAME(Y), NAME(C), NAME(L1), {}};
 
-__attribute__((noinline)) void second_task() {
+UNDER_TEST void second_task() {
   L1.lock();
   bool t = C;
   L1.unlock();
@@ -20,7 +21,7 @@ __attribute__((noinline)) void second_task() {
 }
 
 int main() {
-  shown(second_task);
+  SHOW(second_task());
   C = true;
-  shown(second_task);
+  SHOW(second_task());
 }
