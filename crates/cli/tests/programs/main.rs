@@ -62,6 +62,16 @@ fn clean_clang() {
 }
 
 #[test]
+fn told_gcc() {
+    test_folder("told", Compiler::Gcc);
+}
+
+#[test]
+fn told_clang() {
+    test_folder("told", Compiler::Clang);
+}
+
+#[test]
 fn openmp_race_gcc() {
     test_folder("tasks/openmp/race", Compiler::Gcc);
 }

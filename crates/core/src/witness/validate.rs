@@ -239,7 +239,7 @@ impl<'r> Validator<'r> {
                 None => wanted == taken && !run.changed.contains(&place.actor),
             };
         }
-        let Some(does) = touched(operation.step.op) else { return true };
+        let Some(does) = touched(operation) else { return true };
         let size = does.bytes.1 - does.bytes.0;
         if does.reads {
             let mut read = (size <= 8).then_some(0);
@@ -262,8 +262,13 @@ impl<'r> Validator<'r> {
         }
         if does.writes {
             let has_formula = told.is_some_and(|told| told.formula.is_some());
-            if has_formula || does.reads {
-                value = self.computed(run, operation, formulas);
+            if operation.unseen {
+                run.read.insert(place, value);
+            } else if has_formula || does.reads {
+                let computed = self.computed(run, operation, formulas);
+                // Who has read the same so far writes the same, however that is computed.
+                let same = !does.reads && !run.changed.contains(&self.recording.task_of(place));
+                value = computed.or(value.filter(|_| same));
             }
             for (at, byte) in (0u32..).zip(does.bytes.0..does.bytes.1) {
                 let byte_of = |value: u64| value.checked_shr(8 * at).unwrap_or(0) as u8;
@@ -337,7 +342,7 @@ impl Observed {
         let mut operations: Vec<(u64, Place)> = Vec::new();
         for (actor, record) in (0..).zip(&recording.actors).filter(|(_, record)| record.side_of.is_none()) {
             for (index, operation) in (0..).zip(&record.operations) {
-                if touched(operation.step.op).is_some() {
+                if touched(operation).is_some() {
                     operations.push((operation.step.moment.position, Place { actor, index }));
                 }
             }
@@ -346,7 +351,7 @@ impl Observed {
         let mut writers: FxHashMap<u64, Place> = FxHashMap::default();
         for (_, place) in operations {
             let operation = recording.operation(place);
-            let Some(does) = touched(operation.step.op) else { continue };
+            let Some(does) = touched(operation) else { continue };
             let bytes = does.bytes.0..does.bytes.1;
             match recording.told(operation).and_then(|told| told.bits) {
                 Some(bits) if does.reads => {

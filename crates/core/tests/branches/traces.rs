@@ -62,6 +62,7 @@ fn told(finding: &RawFinding) -> String {
         },
         Verdict::Suspected(Doubt::ValuesUnknown) => "values-unknown",
         Verdict::Suspected(Doubt::NeedsSolver) => "needs-solver",
+        Verdict::Suspected(Doubt::OtherSide) => "other-side",
         Verdict::Suspected(Doubt::LocksForbid) => "locks-forbid",
         Verdict::Suspected(_) => "suspected",
     };

@@ -1,0 +1,316 @@
+//! What the other sides of branches would access: *possible* accesses, beside the real ones.
+//!
+//! A possible access must not take the place of a real one, and what is found with it is no more than suspected. So each word
+//! that a possible access touches gets a second set of cells, which starts with what is known about the word and then sees all of
+//! its accesses, real and possible ones. What the analysis finds there is told if a possible access takes part; else the
+//! word's own cells tell it. The guarantee is that of the analysis: if accesses of the word conflict, real or possible,
+//! one of the two sets of cells tells.
+//!
+//! Whether a line of memory has such words is told by a bit for each line (several lines may share one), at which real accesses look
+//! after they were remembered. It is set before the word is looked at: a real access at the same time is in the word by then, or
+//! sees the bit.
+//!
+//! **Locks** that the other side would take are in a copy of the history of the task's locks, which is dropped at the end of the side. They say
+//! nothing about the order in which the run takes its locks.
+//!
+//! **Left out:** what a step does that all others come before or after; what the step has done itself without locks, as then the
+//! real access says it all; groups of locations; more than [`MOST_WORDS`] words.
+//!
+//! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
+//! with possible accesses has its cells twice.
+//!
+//! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
+//! the word. The copy of the history: its thread.
+
+use super::words::{Form, TaskWord, number_of};
+use super::{TaskDriver, Worker, step};
+use crate::layout;
+use crate::places;
+use crate::shadow::{Cells, words as words_of};
+use crate::spin::Spin;
+use crate::thread::Thread;
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::event::{AccessKind, Addr, LockMode, Op};
+use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
+use keirin_core::sptree::StepId;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Part of the size in a place: it is a possible access.
+pub(crate) const POSSIBLE: u32 = 0x80;
+
+/// Bytes that share a bit.
+const LINE_BYTES: usize = 64;
+/// Log2 of the number of bits.
+const BITS: u32 = 20;
+/// Parts of the table.
+const PARTS: usize = 64;
+/// So many words can have second cells.
+const MOST_WORDS: usize = 1 << 20;
+
+/// The words with possible accesses, each with its second cells.
+type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAnalysis>::Cell>>;
+
+/// All possible accesses.
+pub(super) struct Possible<A: KeepsPlain> {
+    any: AtomicBool,
+    lines: Box<[AtomicU64]>,
+    parts: Box<[Spin<Part<A>>]>,
+    words: AtomicUsize,
+    /// Accesses that were told, and those for which there was no room.
+    accesses: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl<A: KeepsPlain> Default for Possible<A> {
+    fn default() -> Self {
+        Self {
+            any: AtomicBool::new(false),
+            lines: (0..1usize << (BITS - 6)).map(|_| AtomicU64::new(0)).collect(),
+            parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
+            words: AtomicUsize::new(0),
+            accesses: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+}
+
+impl<A: KeepsPlain> Possible<A> {
+    fn hash(addr: usize) -> u64 {
+        ((addr / LINE_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    fn bit(&self, addr: usize) -> (&AtomicU64, u64) {
+        let hash = Self::hash(addr) >> (64 - BITS);
+        (&self.lines[(hash >> 6) as usize], 1 << (hash % 64))
+    }
+
+    fn part(&self, addr: usize) -> &Spin<Part<A>> {
+        &self.parts[Self::hash(addr) as usize / 4096 % PARTS]
+    }
+
+    /// False if the run has told no possible access yet.
+    #[inline(always)]
+    pub(super) fn is_any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// False if a word has no possible accesses.
+    #[inline]
+    fn may_have(&self, addr: usize) -> bool {
+        let (line, bit) = self.bit(addr);
+        line.load(Ordering::Relaxed) & bit != 0
+    }
+
+    /// Forgets a range.
+    pub(super) fn forget(&self, addr: usize, size: usize) {
+        const LONG: usize = 1 << 16;
+        if !self.is_any() || size == 0 {
+            return;
+        }
+        if size > LONG {
+            for part in &self.parts {
+                let mut part = part.lock();
+                let before = part.len();
+                part.retain(|word, cells| {
+                    let mask = bytes_within(*word, addr, size);
+                    cells.forget(mask);
+                    !cells.is_empty()
+                });
+                self.words.fetch_sub(before - part.len(), Ordering::Relaxed);
+            }
+            return;
+        }
+        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
+            let mut part = self.part(word).lock();
+            if let Some(cells) = part.get_mut(&word) {
+                cells.forget(mask);
+                if cells.is_empty() {
+                    part.remove(&word);
+                    self.words.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Shows all steps, while nobody else is at work.
+    pub(super) fn visit_steps(&self, mut visit: impl FnMut(&mut StepId)) {
+        if !self.is_any() {
+            return;
+        }
+        for part in &self.parts {
+            for (_, cell) in part.lock().values_mut().flat_map(Cells::iter_mut) {
+                A::visit_steps(cell, &mut visit);
+            }
+        }
+    }
+
+    /// How many accesses were told, and how many of them were not looked at for lack of room.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.accesses.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
+    }
+}
+
+/// The bytes of a word that lie in a range.
+fn bytes_within(word: usize, addr: usize, size: usize) -> u8 {
+    let end = addr.saturating_add(size);
+    (0..layout::WORD_BYTES)
+        .filter(|byte| (addr..end).contains(&(word + byte)))
+        .fold(0, |mask, byte| mask | 1 << byte)
+}
+
+/// True if some step of a finding is a possible access.
+fn takes_part(steps: &[RawStep]) -> bool {
+    let is_possible =
+        |step: &RawStep| places::place(step.moment.site.0).is_some_and(|place| place.size & POSSIBLE != 0);
+    steps.iter().any(is_possible)
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// An access that the other side of a branch would do.
+    pub(super) fn possible_access(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        size: usize,
+        pc: usize,
+    ) {
+        if thread.ignoring > 0 {
+            return;
+        }
+        self.possible.accesses.fetch_add(1, Ordering::Relaxed);
+        let (worker, _) = self.acting(thread);
+        if worker.step.0 == self.serial.load(Ordering::Relaxed) || worker.step.0 >= super::words::MOST_STEPS {
+            return;
+        }
+        let plain = worker.side.is_none() && self.is_plain(worker);
+        let me = number_of(worker.step);
+        if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
+            return;
+        }
+        self.possible.any.store(true, Ordering::Relaxed);
+        let told_size = u32::try_from(size).unwrap_or(u32::MAX);
+        let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
+        let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
+        for (word, mask) in words_of(addr, size) {
+            let (worker, findings) = Self::parts_at_once(thread);
+            worker.swap_side();
+            let (line, bit) = self.possible.bit(word);
+            line.fetch_or(bit, Ordering::SeqCst);
+            let mut part = self.possible.part(word).lock();
+            if !part.contains_key(&word) {
+                if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS {
+                    self.possible.refused.fetch_add(1, Ordering::Relaxed);
+                } else if let Some(mut locked) =
+                    TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
+                {
+                    let known = locked.record().cells.iter().cloned().collect();
+                    locked.settle(word, |step| self.is_past(step));
+                    part.insert(word, known);
+                    self.possible.words.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            if let Some(cells) = part.get_mut(&word) {
+                self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
+            }
+            drop(part);
+            worker.swap_side();
+        }
+        self.after(thread);
+    }
+
+    /// A real access was remembered: it is compared with the possible ones of its word.
+    #[inline]
+    pub(super) fn meet_possible(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        (kind, word, mask): (AccessKind, usize, u8),
+        atomic: bool,
+    ) {
+        if !self.possible.may_have(word) {
+            return;
+        }
+        let mut part = self.possible.part(word).lock();
+        if let Some(cells) = part.get_mut(&word) {
+            self.access_beside(worker, findings, at, (kind, word, mask), atomic, cells);
+        }
+    }
+
+    /// An access, of second cells.
+    fn access_beside(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        what: (AccessKind, usize, u8),
+        atomic: bool,
+        cells: &mut Cells<A::Cell>,
+    ) {
+        let mut found = std::mem::take(&mut worker.beside.findings);
+        std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
+        worker.beside.is_on = true;
+        self.access_in_full(worker, &mut found, at, what, atomic, cells);
+        worker.beside.is_on = false;
+        std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
+        let new = &found.list()[worker.beside.seen..];
+        for finding in new.iter().filter(|finding| takes_part(&finding.steps)) {
+            let sites = finding.steps.iter().map(|step| step.moment.site).collect();
+            let key = FindingKey::new(finding.rule, Vec::new(), sites, at.op);
+            let verdict = Verdict::Suspected(Doubt::OtherSide);
+            findings.add(key, at.moment, || RawFinding { verdict, ..finding.clone() });
+        }
+        worker.beside.seen = found.list().len();
+        worker.beside.findings = found;
+    }
+
+    /// A lock that the other side of a branch would take or release.
+    pub(super) fn possible_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool) {
+        let (worker, _) = self.acting(thread);
+        let Some(id) = self.on_object(lock, |objects| {
+            let (id, _, new) = objects.lock();
+            if new {
+                crate::telling::new_lock(id, lock);
+            }
+            id
+        }) else {
+            return;
+        };
+        let mut side = worker.side.take().unwrap_or_else(|| worker.data.history.clone());
+        worker.sets.get_or_insert_default().suppose(&self.sets, &mut side, (id, mode), acquire);
+        worker.side = Some(side);
+    }
+}
+
+/// True if the word tells that a step has done as much itself.
+fn has_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+    match Form::of(TaskWord::of(word).load()) {
+        Some(Form::Plain { write, written, read, read_bytes }) => {
+            (write == me && written & mask == mask)
+                || (kind == AccessKind::Read && read == me && read_bytes & mask == mask)
+        }
+        _ => false,
+    }
+}
+
+/// What a thread keeps of what it has found in second cells.
+#[derive(Default)]
+pub(super) struct Beside {
+    findings: Findings,
+    /// So many of them were looked at.
+    seen: usize,
+    pub(super) flagged: keirin_core::analysis::tasks::Flagged,
+    /// It is about second cells now.
+    pub(super) is_on: bool,
+}
+
+impl Worker {
+    /// Puts the locks of the other side of a branch in the place of those that are held, or back.
+    fn swap_side(&mut self) {
+        if let Some(side) = &mut self.side {
+            std::mem::swap(&mut self.data.history, side);
+        }
+    }
+}
