@@ -20,8 +20,9 @@ public:
       F->setDoesNotThrow();
     CallInst *Call = At.CreateCall(Callee, Arguments);
     Call->setDoesNotThrow();
-    // Two of them that are made one would have no place.
+    // Two of them that are made one would have no place, and one in place of the function would have that of its caller.
     Call->addFnAttr(Attribute::NoMerge);
+    Call->setTailCallKind(CallInst::TCK_NoTail);
     DebugLoc Somewhere = Place;
     if (DISubprogram *Function = At.GetInsertBlock()->getParent()->getSubprogram(); !Somewhere && Function)
       Somewhere = DILocation::get(Context, 0, 0, Function);
@@ -30,6 +31,15 @@ public:
   }
   CallInst *call(IRBuilder<> &At, StringRef Name, ArrayRef<Value *> Arguments, const DebugLoc &Place) {
     return call(At, Name, Void, Arguments, Place);
+  }
+
+  /// The runtime does not keep the address that is an argument. So what is there stays private, and the sanitizer leaves it alone.
+  void keepsNot(CallInst *Call, unsigned Argument) {
+#if LLVM_VERSION_MAJOR >= 21
+    Call->addParamAttr(Argument, Attribute::getWithCaptureInfo(Context, CaptureInfo::none()));
+#else
+    Call->addParamAttr(Argument, Attribute::NoCapture);
+#endif
   }
 
   Constant *number(uint64_t Value) { return ConstantInt::get(Int, Value); }

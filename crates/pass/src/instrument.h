@@ -95,14 +95,18 @@ private:
     return Known.ofCases(B.Condition, Cases, T.Default);
   }
 
-  void say(IRBuilder<> &At, Branch &B, bool Taken, const Formula &Condition) {
+  CallInst *say(IRBuilder<> &At, Branch &B, bool Taken, const Formula &Condition) {
     auto [Text, Count, Reads] = Told.arguments(At, Condition);
-    Runtime.call(At, "__keirin_branch", {Runtime.number(Taken), Text, Count, Reads}, B.At->getDebugLoc());
+    CallInst *Call = Runtime.call(At, "__keirin_branch", {Runtime.number(Taken), Text, Count, Reads}, B.At->getDebugLoc());
+    Runtime.keepsNot(Call, 3);
+    return Call;
   }
 
   /// Tells what another side would do, behind the condition that decides about it. False if nothing of it can be told.
   bool sideOf(Branch &B, unsigned Executed, unsigned Other, ArrayRef<Formula> Conditions, IRBuilder<> &At, bool &Reported) {
     Target &T = *B.Targets[Other];
+    // Before all else: the call keeps what is cloned on one side from being made one with what is on the other.
+    CallInst *Condition = say(At, B, isa<BranchInst>(B.At) && Executed == 0, Conditions[Other]);
     Slice Addresses(T.Does, *B.At, What.Dominators, Around.Memory, At);
     std::vector<Ready> Steps;
     auto Lost = [&](const Step &S) {
@@ -123,10 +127,10 @@ private:
     }
     while (!Steps.empty() && !Steps.back().What->isAccess())
       Steps.pop_back();
-    if (Steps.empty())
+    if (Steps.empty()) {
+      Condition->eraseFromParent();
       return false;
-    bool Two = isa<BranchInst>(B.At);
-    say(At, B, Two && Executed == 0, Conditions[Other]);
+    }
     DebugLoc Last;
     for (const Ready &R : Steps) {
       Last = place(R.What->At, R.What->Where, B);

@@ -88,6 +88,8 @@ private:
     if (!isReadable(Pointer, Memory.Layout.getTypeStoreSize(Load.getType())))
       return refuse("a pointer says where it is that may be invalid on this side");
     LoadInst *Copy = At.CreateAlignedLoad(Load.getType(), Pointer, Load.getAlign());
+    // Made one with a load of the program it would be told of, as if the program had done it here.
+    Copy->setVolatile(true);
     unwatched(Copy);
     return Copy;
   }

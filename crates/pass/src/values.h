@@ -103,7 +103,9 @@ private:
   void write(IRBuilder<> &At, const Access &A, Value *Written, const Formula &F) {
     auto [Text, Count, Reads] = arguments(At, F);
     Value *Word = asWord(At, Written);
-    Runtime.call(At, "__keirin_write_value", {A.Address, Word, Runtime.number(A.Size), Text, Count, Reads}, A.At->getDebugLoc());
+    CallInst *Call = Runtime.call(At, "__keirin_write_value", {A.Address, Word, Runtime.number(A.Size), Text, Count, Reads},
+                                  A.At->getDebugLoc());
+    Runtime.keepsNot(Call, 5);
   }
 
   /// Behind an access, and behind the call that tells what it has read.

@@ -1,5 +1,5 @@
 /* Stands in for the runtime: prints what the compiler pass tells, one line for each call, and does what the sanitizer's calls must do.
- * Names of addresses come from the program: `names` of the variable that it defines with NAME, see programs/common.h. */
+ * Addresses are printed by the names that the program gives them, see programs/common.h. A program without names is silent. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +30,13 @@ static const char *named(const void *address) {
   return "?";
 }
 
+/* A value that is an address differs from run to run. */
+static void value_is(uint64_t value, uint32_t size) {
+  const char *name = size == 8 ? named((const void *)value) : "?";
+  if (*name != '?') printf("&%s", name);
+  else printf("%llu", (unsigned long long)value);
+}
+
 static void formula_is(const char *formula, uint32_t count, const uint32_t *numbers) {
   if (!formula) printf(" independent");
   else if (!*formula) printf(" unknown");
@@ -40,13 +47,16 @@ static void formula_is(const char *formula, uint32_t count, const uint32_t *numb
 
 uint32_t __keirin_read_value(const void *address, uint64_t value, uint32_t size) {
   if (quiet) return 0;
-  printf("read%u %s = %llu #%u\n", size, named(address), (unsigned long long)value, reads + 1);
+  printf("read%u %s = ", size, named(address));
+  value_is(value, size);
+  printf(" #%u\n", reads + 1);
   return ++reads;
 }
 void __keirin_write_value(const void *address, uint64_t value, uint32_t size, const char *formula, uint32_t count,
                           const uint32_t *numbers) {
   if (quiet) return;
-  printf("write%u %s = %llu", size, named(address), (unsigned long long)value);
+  printf("write%u %s = ", size, named(address));
+  value_is(value, size);
   formula_is(formula, count, numbers);
 }
 void __keirin_branch(uint32_t taken, const char *formula, uint32_t count, const uint32_t *numbers) {

@@ -22,7 +22,7 @@ extern const name names[];
 #define SHOW(call)                                                                \
   do {                                                                            \
     puts(#call);                                                                  \
-    shown([] __attribute__((noinline, no_sanitize("thread"))) { call; }); \
+    shown([] { call; });                                                          \
   } while (0)
 template <typename Code>
 __attribute__((noinline, no_sanitize("thread"))) void shown(Code code) {

@@ -12,7 +12,7 @@ pthread_mutex_t plain = PTHREAD_MUTEX_INITIALIZER;
 pthread_spinlock_t spin;
 pthread_rwlock_t readers = PTHREAD_RWLOCK_INITIALIZER;
 const name names[] = {NAME(a),    NAME(b),     NAME(c),    NAME(m),       NAME(n), NAME(again),
-                      NAME(both), NAME(plain), NAME(spin), NAME(readers), {}};
+                      NAME(both), NAME(plain), {(const void *)&spin, "spin", sizeof spin}, NAME(readers), {}};
 
 UNDER_TEST void guard() { if (a) { std::lock_guard<std::mutex> held(m); b = 1; } }
 UNDER_TEST void two_guards() { if (a) { std::lock_guard one(m); std::lock_guard two(n); b = 1; } }

@@ -1,0 +1,28 @@
+// The side needs a value that nobody writes.
+//
+// diagnose: ptracer
+
+#include "in_parallel.h"
+#include <mutex>
+
+int Y, state = 1;
+std::mutex m;
+
+APART void reader()
+{
+    m.lock();
+    int seen = state;
+    m.unlock();
+    if (seen == 3)
+        Y = 1;
+}
+
+APART void writer()
+{
+    m.lock();
+    state = 2;
+    Y = 2;
+    m.unlock();
+}
+
+int main() { in_parallel(reader, writer); }
