@@ -15,6 +15,7 @@ mod values;
 
 use super::recording::{Effect, NONE, Operation, Place, Recording, Told, touched};
 use super::search::{Goal, Run};
+use super::window::Initial;
 use crate::diagnose::Formula;
 use crate::diagnose::problem::{Problem, Section};
 use crate::diagnose::solver::Literal;
@@ -54,10 +55,14 @@ pub(super) struct Writes {
     /// For each task how many of its operations come before all that it reads of what others may have written otherwise. Up to there
     /// it does the same in every schedule.
     settled: Vec<u32>,
+    /// What writes whose values were not told have left, as the next read found it.
+    seen: FxHashMap<Place, u64>,
+    /// What memory held at first, where it is read.
+    initial: FxHashMap<(u64, u64), u64>,
 }
 
 impl Writes {
-    pub(super) fn new(recording: &Recording) -> Self {
+    pub(super) fn new(recording: &Recording, initial: Option<&Initial>) -> Self {
         let mut writes = Self::default();
         for (actor, record) in (0..).zip(&recording.actors) {
             for (index, operation) in (0..).zip(&record.operations) {
@@ -69,7 +74,46 @@ impl Writes {
             }
         }
         writes.settle(recording);
+        writes.look_at_reads(recording, initial);
         writes
+    }
+
+    /// Finds out what reads tell about writes before them, and what there is to know about memory that was not written.
+    fn look_at_reads(&mut self, recording: &Recording, initial: Option<&Initial>) {
+        let mut all: Vec<(u64, Place)> = Vec::new();
+        for (actor, record) in (0..).zip(&recording.actors).filter(|(_, record)| record.side_of.is_none()) {
+            let places = (0..).zip(&record.operations).filter(|(_, operation)| touched(operation).is_some());
+            all.extend(
+                places.map(|(index, operation)| (operation.step.moment.position, Place { actor, index })),
+            );
+        }
+        all.sort_unstable();
+        let mut last: FxHashMap<u64, Place> = FxHashMap::default();
+        for (_, place) in all {
+            let operation = recording.operation(place);
+            let Some(does) = touched(operation) else { continue };
+            if does.reads && does.bytes.1 - does.bytes.0 <= STRETCH {
+                let bits = recording.told(operation).and_then(|told| told.bits);
+                let before = last.get(&(does.bytes.0 / STRETCH)).copied();
+                let whole = |write: &Place| {
+                    touched(recording.operation(*write))
+                        .is_some_and(|did| did.bytes == does.bytes && !did.reads)
+                };
+                if let (Some(bits), Some(write)) = (bits, before.filter(whole)) {
+                    self.seen.entry(write).or_insert(bits);
+                }
+                if let (Some(initial), Op::Access { addr, size, .. } | Op::OtherPath { addr, size, .. }) =
+                    (initial.filter(|_| operation.is_of_first_life()), operation.step.op)
+                    && let Some(bits) = initial(addr.0, size)
+                {
+                    self.initial.insert(does.bytes, bits);
+                }
+            }
+            if does.writes {
+                let stretches = does.bytes.0 / STRETCH..does.bytes.1.div_ceil(STRETCH);
+                stretches.for_each(|stretch| _ = last.insert(stretch, place));
+            }
+        }
     }
 
     /// Finds out how far each task does the same in every schedule. Parents come before their children.

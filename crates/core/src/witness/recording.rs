@@ -50,6 +50,13 @@ pub(super) struct Operation {
     needs: (u32, u32),
 }
 
+impl Operation {
+    /// True if its memory has been neither handed out nor given back.
+    pub(super) fn is_of_first_life(&self) -> bool {
+        self.life == 0
+    }
+}
+
 /// The locks that are held at some point, with modes.
 pub(super) type Held = Rc<[(u32, LockMode)]>;
 

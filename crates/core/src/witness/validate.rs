@@ -4,6 +4,7 @@
 use super::question::Care;
 use super::recording::{Operation, Place, Recording, touched};
 use super::search::{Goal, Run};
+use super::window::Initial;
 use crate::diagnose::Formula;
 use crate::event::{LockId, LockMode, Op};
 use crate::tasks::Actor;
@@ -28,6 +29,8 @@ struct Observed {
     first_reads: FxHashMap<u64, (u64, u64)>,
     /// From whom reads have read whose values were not told.
     writers: FxHashMap<Place, Vec<Option<Place>>>,
+    /// What writes have left, as the next read found it.
+    left: FxHashMap<Place, u64>,
 }
 
 /// A run that follows a schedule.
@@ -87,7 +90,7 @@ impl Simulation {
 }
 
 impl<'r> Validator<'r> {
-    pub(super) fn new(recording: &'r Recording) -> Self {
+    pub(super) fn new(recording: &'r Recording, initial: Option<&Initial>) -> Self {
         let mut signals = Signals::default();
         for (actor, record) in (0..).zip(&recording.actors) {
             for (index, operation) in (0..).zip(&record.operations) {
@@ -103,7 +106,7 @@ impl<'r> Validator<'r> {
         for signals in signals.values_mut() {
             signals.sort_unstable_by_key(|(position, _)| *position);
         }
-        Self { recording, signals, observed: Observed::new(recording) }
+        Self { recording, signals, observed: Observed::new(recording, initial) }
     }
 
     /// True if the schedule can happen and shows the goal, with as much care for values as is said.
@@ -261,6 +264,9 @@ impl<'r> Validator<'r> {
             }
         }
         if does.writes {
+            if value.is_none() && !does.reads && !run.changed.contains(&self.recording.task_of(place)) {
+                value = self.observed.left.get(&place).copied();
+            }
             let has_formula = told.is_some_and(|told| told.formula.is_some());
             if operation.unseen {
                 run.read.insert(place, value);
@@ -334,7 +340,7 @@ impl<'r> Validator<'r> {
 }
 
 impl Observed {
-    fn new(recording: &Recording) -> Self {
+    fn new(recording: &Recording, initial: Option<&Initial>) -> Self {
         let mut observed = Self::default();
         if !recording.records_all {
             return observed;
@@ -358,6 +364,13 @@ impl Observed {
                     for byte in bytes.clone().filter(|byte| !writers.contains_key(byte)) {
                         observed.first_reads.entry(byte).or_insert((does.bytes.0, bits));
                     }
+                    let from = writers.get(&does.bytes.0).filter(|from| {
+                        bytes.clone().all(|byte| writers.get(&byte) == Some(from))
+                            && touched(recording.operation(**from)).is_some_and(|did| did.bytes == does.bytes)
+                    });
+                    if let Some(from) = from {
+                        observed.left.entry(*from).or_insert(bits);
+                    }
                 }
                 None if does.reads => {
                     let from = bytes.clone().map(|byte| writers.get(&byte).copied()).collect();
@@ -367,6 +380,18 @@ impl Observed {
             }
             if does.writes {
                 writers.extend(bytes.map(|byte| (byte, place)));
+            }
+        }
+        if let Some(initial) = initial {
+            let mut reads = recording.actors.iter().flat_map(|record| &record.operations);
+            while let Some(operation) = reads.find(|operation| operation.is_of_first_life()) {
+                if let (Op::Access { addr, size, .. }, Some(does)) = (operation.step.op, touched(operation))
+                    && let Some(bits) = initial(addr.0, size).filter(|_| does.reads)
+                {
+                    for byte in does.bytes.0..does.bytes.1 {
+                        observed.first_reads.entry(byte).or_insert((does.bytes.0, bits));
+                    }
+                }
             }
         }
         observed

@@ -168,8 +168,9 @@ impl Question<'_> {
             touched(self.recording.operation(*other)).is_some_and(|does| does.bytes == bytes)
                 && self.observed_source(*other, bytes).is_none()
         };
-        let first = self.known_reads.iter().filter(|other| same(other)).min()?;
-        self.recording.told(self.recording.operation(*first))?.bits
+        let first = self.known_reads.iter().filter(|other| same(other)).min();
+        let read = first.and_then(|first| self.recording.told(self.recording.operation(*first))?.bits);
+        read.or_else(|| self.writes.initial.get(&bytes).copied())
     }
 
     /// What was read, in a formula.
@@ -203,6 +204,10 @@ impl Question<'_> {
             return Value::Computed(formula, operands, mask);
         }
         let told = self.recording.told(operation);
+        let is_told = told.is_some_and(|told| told.bits.is_some());
+        if !is_told && !does.reads && self.writes.is_settled(write) {
+            return self.writes.seen.get(&write).map_or(Value::Unknown, |bits| Value::Known(bits & mask));
+        }
         match told {
             // Whatever it is computed from is the same in every schedule.
             Some(told) if !does.reads && self.writes.is_settled(write) => {
