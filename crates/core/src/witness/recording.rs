@@ -146,6 +146,7 @@ pub(super) struct Recording {
     told: Vec<Told>,
     lives: Lives,
     last_writes: FxHashMap<u64, Place>,
+    first_reads: FxHashMap<(u64, u64), Place>,
     needs: Vec<Place>,
     by_actor: FxHashMap<Actor, u32>,
     locks: FxHashMap<LockId, u32>,

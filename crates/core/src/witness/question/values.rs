@@ -142,21 +142,24 @@ impl Question<'_> {
                 .is_some_and(|does| does.bytes.0 <= bytes.0 && bytes.1 <= does.bytes.1)
         };
         self.unanswerable |= self.care == Care::Values && !writes.iter().all(whole);
-        self.unanswerable |= from.is_some_and(|from| self.is_contradicted(from, bytes, wanted));
+        self.unanswerable |= self.is_contradicted(from, bytes, wanted);
         let writes: Vec<u32> = writes.iter().map(|write| self.events[write]).collect();
         let happens = self.happens(read);
         self.problem.read(Read { event: self.events[&read], sources, writes }, happens);
         observed
     }
 
-    /// True if a read did not get what the last write before it wrote: somebody else has written, unseen, or the two are told in the
-    /// wrong order. Then nothing that follows from it is sure.
-    fn is_contradicted(&self, write: Place, bytes: (u64, u64), read: Option<u64>) -> bool {
-        let operation = self.recording.operation(write);
-        let alone = touched(operation).is_some_and(|does| does.bytes == bytes && !does.reads);
-        let written = self.recording.told(operation).and_then(|told| told.bits);
-        let unused = 64 - 8 * (bytes.1 - bytes.0).clamp(1, 8);
-        matches!((written, read), (Some(written), Some(read)) if alone && (written ^ read) << unused != 0)
+    /// True if a read did not get what the last write before it wrote, or what the first read found if there is none: somebody else
+    /// has written, unseen, or the two are told in the wrong order. Then nothing that follows from it is sure.
+    fn is_contradicted(&self, from: Option<Place>, bytes: (u64, u64), read: Option<u64>) -> bool {
+        let alone = |write: &Place| {
+            touched(self.recording.operation(*write)).is_some_and(|does| does.bytes == bytes && !does.reads)
+        };
+        let before = match from {
+            Some(write) => Some(write).filter(alone),
+            None => self.recording.first_read(bytes),
+        };
+        matches!((before, read), (Some(before), Some(bits)) if self.recording.left_otherwise(before, bytes, bits))
     }
 
     /// What a read of some memory got in the observed run before anything was written there.

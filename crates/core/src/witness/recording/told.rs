@@ -121,20 +121,38 @@ impl Recording {
         }
     }
 
-    /// True if a read got something else than the last write left there, which was told and comes before it in every schedule: code that
-    /// is not watched has written, on behalf of the task.
-    fn is_unseen(&self, read: Place, bits: u64) -> bool {
-        let operation = self.operation(read);
-        let Some(does) = touched(operation).filter(|does| does.reads && !does.writes) else { return false };
-        let Some(&write) = self.last_writes.get(&(does.bytes.0 / STRETCH)) else { return false };
-        let last = self.operation(write);
-        let spawned = self.actors[read.actor as usize].spawned.position;
-        let before = write.actor == read.actor || last.step.moment.position < spawned;
-        let unused = 64 - 8 * (does.bytes.1 - does.bytes.0).min(8);
-        let written = self.told(last).and_then(|told| told.bits);
-        before
-            && touched(last).is_some_and(|did| did.bytes == does.bytes && !did.reads)
-            && written.is_some_and(|written| (written ^ bits) << unused != 0)
+    /// True if a read got something else than the last write left there, or than the first read found there if nobody has written,
+    /// and that comes before it in every schedule: code that is not watched has written, on behalf of the task.
+    fn is_unseen(&mut self, read: Place, bits: u64) -> bool {
+        let Some(does) = touched(self.operation(read)).filter(|does| does.reads && !does.writes) else {
+            return false;
+        };
+        let before = match self.last_writes.get(&(does.bytes.0 / STRETCH)) {
+            Some(write) => {
+                let write = *write;
+                let whole = |did: Touched| did.bytes == does.bytes && !did.reads;
+                touched(self.operation(write)).is_some_and(whole).then_some(write)
+            }
+            // Nobody has written: then it is what the first one read.
+            None => Some(*self.first_reads.entry(does.bytes).or_insert(read)).filter(|first| *first != read),
+        };
+        before.is_some_and(|before| {
+            let spawned = self.actors[read.actor as usize].spawned.position;
+            let ordered = before.actor == read.actor || self.operation(before).step.moment.position < spawned;
+            ordered && self.left_otherwise(before, does.bytes, bits)
+        })
+    }
+
+    /// True if an operation is told to have left something else than this where it wrote, or to have found it.
+    pub(in crate::witness) fn left_otherwise(&self, before: Place, bytes: (u64, u64), bits: u64) -> bool {
+        let unused = 64 - 8 * (bytes.1 - bytes.0).clamp(1, 8);
+        let told = self.told(self.operation(before)).and_then(|told| told.bits);
+        told.is_some_and(|told| (told ^ bits) << unused != 0)
+    }
+
+    /// The first read of memory that nobody had written before.
+    pub(in crate::witness) fn first_read(&self, bytes: (u64, u64)) -> Option<Place> {
+        self.first_reads.get(&bytes).copied()
     }
 
     /// The task whose operation it is, whichever way that went.
