@@ -50,11 +50,10 @@ impl Question<'_> {
                     let wanted = taken != turned;
                     self.problem.condition(Condition { if_all, formula, operands, wanted });
                 }
-                // It goes this way in every schedule.
-                None if self.writes.is_settled(branch) && turned => self.problem.clause(Vec::new()),
-                None if self.writes.is_settled(branch) => {}
                 // Nobody knows what would turn it.
                 None if turned => self.nobody_knows(),
+                // It goes this way in every schedule.
+                None if self.writes.is_settled(branch) => {}
                 None => {
                     for read in self.reads_before(branch) {
                         self.as_observed(read, &numbers, &if_all, observed.get(&read).copied().flatten());

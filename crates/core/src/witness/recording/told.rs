@@ -37,7 +37,8 @@ pub(in crate::witness) fn touched(operation: &Operation) -> Option<Touched> {
     Some(Touched { bytes, reads: reads && !unseen, writes: writes || unseen })
 }
 
-/// The bits of an address that tell which life of the memory is meant: programs have no addresses there.
+/// The first of the bits of an address that tell which life of the memory is meant: no addresses have them, neither those of programs nor
+/// those that names of text traces get.
 const LIFE_SHIFT: u32 = 48;
 /// Lives that can be told apart.
 const LIVES: u16 = 1 << 14;
@@ -54,7 +55,7 @@ impl Lives {
     /// From now on the memory is new.
     pub(super) fn renew(&mut self, addr: Addr, size: u32) {
         let (start, end) = (addr.0, addr.0.saturating_add(u64::from(size)));
-        if start >= end || start >> LIFE_SHIFT != 0 {
+        if start >= end || start >> LIFE_SHIFT & u64::from(LIVES - 1) != 0 {
             return;
         }
         let before = self.stretches.range(..start).next_back().map(|(first, stretch)| (*first, *stretch));
