@@ -64,7 +64,10 @@ struct Side {
   void lose(const Twine &Why, const Instruction *At) {
     if (Lost.empty()) {
       Lost = Why.str();
+      // In the function itself: lines of inlined library code say little.
       LostAt = At->getDebugLoc();
+      while (LostAt && LostAt->getInlinedAt())
+        LostAt = LostAt->getInlinedAt();
     }
   }
 

@@ -28,8 +28,14 @@ APART void writer()
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     Y = 2;
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -29,4 +29,8 @@ APART void writer()
     cells[2] = 2; // (B)
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -24,8 +24,15 @@ APART void writer()
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     Y = 2;
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    on = 0;
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -30,4 +30,8 @@ APART void writer()
     }
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

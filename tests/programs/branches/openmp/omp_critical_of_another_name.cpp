@@ -22,10 +22,13 @@ APART void reader()
 APART void writer()
 {
 #pragma omp critical
-    {
-        state = 1;
-        Y = 2; // (B)
-    }
+    state = 1;
+#pragma omp critical
+    Y = 2; // (B)
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -27,6 +27,8 @@ APART void writer()
 {
     omp_set_lock(&lock);
     state = 1;
+    omp_unset_lock(&lock);
+    omp_set_lock(&lock);
     X = 2;
     Y = 2; // (B)
     omp_unset_lock(&lock);
@@ -35,5 +37,6 @@ APART void writer()
 int main()
 {
     omp_init_lock(&lock);
+    state = 0;
     in_parallel(reader, writer);
 }

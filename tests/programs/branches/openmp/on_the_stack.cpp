@@ -20,6 +20,8 @@ APART void writer(std::mutex &m, int &state, int &value)
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     value = 2; // (B)
     m.unlock();
 }

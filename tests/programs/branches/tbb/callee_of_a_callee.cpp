@@ -34,8 +34,14 @@ APART void writer()
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     table[3] = 2; // (B)
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -26,13 +26,17 @@ struct Counter {
 
     APART void close()
     {
+        {
+            std::lock_guard<std::mutex> held(m);
+            closed = true;
+        }
         std::lock_guard<std::mutex> held(m);
-        closed = true;
         total = 9; // (B)
     }
 } counter;
 
 int main()
 {
+    counter.closed = false;
     in_parallel([] { counter.add(); }, [] { counter.close(); });
 }

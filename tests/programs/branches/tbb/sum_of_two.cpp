@@ -25,8 +25,15 @@ APART void writer()
     m.lock();
     left = 2;
     right = 3;
+    m.unlock();
+    m.lock();
     Y = 2; // (B)
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    left = 0;
+    right = 0;
+    in_parallel(reader, writer);
+}

@@ -25,9 +25,16 @@ APART void reader()
 
 APART void writer()
 {
+    {
+        tbb::queuing_mutex::scoped_lock held(m);
+        state = 1;
+    }
     tbb::queuing_mutex::scoped_lock held(m);
-    state = 1;
     Y = 2;
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

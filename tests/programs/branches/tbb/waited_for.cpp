@@ -24,11 +24,14 @@ APART void writer()
     m.lock();
     state = 1;
     m.unlock();
+    m.unlock();
+    m.lock();
     Y = 2;
 }
 
 int main()
 {
+    state = 0;
     with_workers([] {
         tbb::task_group group;
         group.run(writer);

@@ -27,8 +27,14 @@ APART void writer()
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     Y = 2; // (B)
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -32,4 +32,8 @@ APART void writer()
     L1.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    C = false;
+    in_parallel(reader, writer);
+}

@@ -29,8 +29,15 @@ APART void writer()
 {
     m.lock();
     state = 1;
+    m.unlock();
+    m.lock();
     Y = 2; // (B)
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    on = 1;
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -3,6 +3,7 @@
 // diagnose: ptracer
 
 #include "in_parallel.h"
+#include <mutex>
 #include <shared_mutex>
 
 int Y, Z, state;
@@ -21,9 +22,15 @@ APART void reader()
 
 APART void writer()
 {
-    std::unique_lock<std::shared_mutex> held(m);
+    m.lock();
     state = 1;
+    m.unlock();
+    std::unique_lock<std::shared_mutex> held(m);
     Y = 2;
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

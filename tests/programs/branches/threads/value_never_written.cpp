@@ -21,8 +21,14 @@ APART void writer()
 {
     m.lock();
     state = 2;
+    m.unlock();
+    m.lock();
     Y = 2;
     m.unlock();
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 1;
+    in_parallel(reader, writer);
+}

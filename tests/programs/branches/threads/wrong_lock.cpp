@@ -22,9 +22,15 @@ APART void reader()
 
 APART void writer()
 {
-    std::lock_guard<std::mutex> held(m);
+    m.lock();
     state = 1;
+    m.unlock();
+    std::lock_guard<std::mutex> held(m);
     Y = 2; // (B)
 }
 
-int main() { in_parallel(reader, writer); }
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}

@@ -228,3 +228,32 @@ fn build(compiler: &Compiler, version: u32, config: &Path, source: &Path, into: 
     };
     bail!("{compiler} cannot build the pass: {line} ({hint})")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_are_taken_from_anywhere_but_the_names_of_files() {
+        let (tells, rest) = Tells::take(&words("-O2 --diagnose a.c -o a --loops"));
+        assert_eq!(tells, Tells { branches: true, values: true, loops: true });
+        assert_eq!(rest, words("-O2 a.c -o a"));
+        let (tells, rest) = Tells::take(&words("--branches -- --loops"));
+        assert_eq!(tells, Tells { branches: true, ..Tells::default() });
+        assert_eq!(rest, words("-- --loops"));
+        assert!(!Tells::take(&words("-c a.c")).0.anything());
+    }
+
+    #[test]
+    fn each_wish_has_a_file_of_its_own() {
+        let mut files: Vec<String> = Tells::all().map(Tells::file).collect();
+        assert_eq!(files[2], "pass-branches-values.so");
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), 7);
+    }
+}

@@ -10,12 +10,13 @@ struct Node {
 int a, b, c, d, index_of;
 int table[16];
 Node node, *head = &node;
+char image[64];
 struct Pair {
   int x, y;
   Node *link;
   UNDER_TEST void by_this();
 } pair;
-const name names[] = {NAME(a), NAME(b), NAME(c), NAME(d), NAME(index_of), NAME(table), NAME(node), NAME(head), NAME(pair), {}};
+const name names[] = {NAME(a), NAME(b), NAME(c), NAME(d), NAME(index_of), NAME(table), NAME(node), NAME(head), NAME(pair), NAME(image), {}};
 
 void elsewhere(int) __attribute__((weak));  // another module may have another one
 
@@ -74,7 +75,7 @@ UNDER_TEST void calls_elsewhere() { if (a == 1) { c = 1; if (elsewhere) elsewher
 UNDER_TEST void calls_unknown() { if (a == 1) { c = 1; elsewhere(1); table[1] = 1; } }
 UNDER_TEST void calls_library() { if (a == 1) { c = 1; puts("not executed"); table[1] = 1; } }
 UNDER_TEST void aborts() { if (a == 1) { c = 1; abort(); } d = 1; }
-UNDER_TEST void copies() { if (a == 1) __builtin_memcpy(&table[8], &node, sizeof node); else d = 1; }
+UNDER_TEST void copies() { if (a == 1) __builtin_memcpy(image + 8, &node, sizeof node); else d = 1; }
 UNDER_TEST void own_memory() { if (a == 1) { int *p = new int[b + 1]; p[0] = c; d = p[b & 1]; delete[] p; } }
 UNDER_TEST void constant() { for (int i = 0; i < 2; i++) if (i == 1) d = i; }
 
