@@ -201,7 +201,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = to;
         }
-        if self.possible.is_any() {
+        if self.possible.is_any() && self.possible.may_be_in(addr, size) {
             self.run_meets_possible(thread, run, addr, size);
         }
         // The hooks pass over an access only if they may pass over all words of it.
@@ -213,7 +213,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// Compares accesses of a run that lie side by side, and were told, with possible ones.
     #[cold]
     fn run_meets_possible(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
-        for (word, mask) in words_of(addr, size) {
+        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.possible.may_have(*word)) {
             let first = word + mask.trailing_zeros() as usize;
             let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(first as u64) };
             let at = step(thread, op, run.place);

@@ -6,7 +6,7 @@
 //! word's own cells tell it. The guarantee is that of the analysis: if accesses of the word conflict, real or possible,
 //! one of the two sets of cells tells.
 //!
-//! Whether a line of memory has such words is told by a bit for each line (several lines may share one), at which real accesses look
+//! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
 //! after they were remembered. It is set before the word is looked at: a real access at the same time is in the word by then, or
 //! sees the bit.
 //!
@@ -39,10 +39,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 /// Part of the size in a place: it is a possible access.
 pub(crate) const POSSIBLE: u32 = 0x80;
 
-/// Bytes that share a bit.
-const LINE_BYTES: usize = 64;
-/// Log2 of the number of bits.
-const BITS: u32 = 20;
+/// Bytes whose words have their bits in one number.
+const BLOCK_BYTES: usize = 64 * layout::WORD_BYTES;
+/// Log2 of how many such numbers there are.
+const BLOCKS_BITS: u32 = 16;
+/// Possible accesses that a thread remembers to have told.
+const RECENT: usize = 1 << 10;
 /// Parts of the table.
 const PARTS: usize = 64;
 /// So many words can have second cells.
@@ -54,7 +56,7 @@ type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAn
 /// All possible accesses.
 pub(super) struct Possible<A: KeepsPlain> {
     any: AtomicBool,
-    lines: Box<[AtomicU64]>,
+    bits: Box<[AtomicU64]>,
     parts: Box<[Spin<Part<A>>]>,
     words: AtomicUsize,
     /// Accesses that were told, and those for which there was no room.
@@ -66,7 +68,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
     fn default() -> Self {
         Self {
             any: AtomicBool::new(false),
-            lines: (0..1usize << (BITS - 6)).map(|_| AtomicU64::new(0)).collect(),
+            bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
             accesses: AtomicU64::new(0),
@@ -76,17 +78,22 @@ impl<A: KeepsPlain> Default for Possible<A> {
 }
 
 impl<A: KeepsPlain> Possible<A> {
-    fn hash(addr: usize) -> u64 {
-        ((addr / LINE_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    /// The bits of the words around an address.
+    #[inline(always)]
+    fn block(&self, addr: usize) -> &AtomicU64 {
+        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.bits[(hash >> (64 - BLOCKS_BITS)) as usize]
     }
 
-    fn bit(&self, addr: usize) -> (&AtomicU64, u64) {
-        let hash = Self::hash(addr) >> (64 - BITS);
-        (&self.lines[(hash >> 6) as usize], 1 << (hash % 64))
+    /// The bit of the word that holds an address.
+    #[inline(always)]
+    fn bit(addr: usize) -> u64 {
+        1 << (addr % BLOCK_BYTES / layout::WORD_BYTES)
     }
 
     fn part(&self, addr: usize) -> &Spin<Part<A>> {
-        &self.parts[Self::hash(addr) as usize / 4096 % PARTS]
+        let hash = ((addr / layout::WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.parts[(hash >> 32) as usize % PARTS]
     }
 
     /// False if the run has told no possible access yet.
@@ -96,10 +103,26 @@ impl<A: KeepsPlain> Possible<A> {
     }
 
     /// False if a word has no possible accesses.
-    #[inline]
-    fn may_have(&self, addr: usize) -> bool {
-        let (line, bit) = self.bit(addr);
-        line.load(Ordering::Relaxed) & bit != 0
+    #[inline(always)]
+    pub(super) fn may_have(&self, addr: usize) -> bool {
+        self.block(addr).load(Ordering::Relaxed) & Self::bit(addr) != 0
+    }
+
+    /// False if no word of a range has possible accesses.
+    #[inline(always)]
+    pub(super) fn may_be_in(&self, addr: usize, size: usize) -> bool {
+        let (mut from, end) = (addr, addr + size);
+        while from < end {
+            let to = end.min((from | (BLOCK_BYTES - 1)) + 1);
+            // All bits from the first word on, up to the last one.
+            let mask = (u64::MAX << Self::bit(from).trailing_zeros())
+                & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()));
+            if self.block(from).load(Ordering::Relaxed) & mask != 0 {
+                return true;
+            }
+            from = to;
+        }
+        false
     }
 
     /// Forgets a range.
@@ -119,6 +142,9 @@ impl<A: KeepsPlain> Possible<A> {
                 });
                 self.words.fetch_sub(before - part.len(), Ordering::Relaxed);
             }
+            return;
+        }
+        if !self.may_be_in(addr, size) {
             return;
         }
         for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
@@ -180,7 +206,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         self.possible.accesses.fetch_add(1, Ordering::Relaxed);
-        let (worker, _) = self.acting(thread);
+        // What is pending is told later, and compared then.
+        let (worker, _) = self.at_gate(thread);
+        let worker = if worker.slot.is_some() { worker } else { self.acting(thread).0 };
         if worker.step.0 == self.serial.load(Ordering::Relaxed) || worker.step.0 >= super::words::MOST_STEPS {
             return;
         }
@@ -189,6 +217,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
             return;
         }
+        if worker.side.is_none() && size <= 16 && size.is_power_of_two() {
+            let told = worker.recent.stamp(kind, addr, size);
+            let place = &mut worker.beside.told[(addr >> 2) % RECENT];
+            if std::mem::replace(place, told) == told {
+                return;
+            }
+        }
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
@@ -196,8 +231,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
-            let (line, bit) = self.possible.bit(word);
-            line.fetch_or(bit, Ordering::SeqCst);
+            self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
             let mut part = self.possible.part(word).lock();
             if !part.contains_key(&word) {
                 if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS {
@@ -295,8 +329,7 @@ fn has_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
     }
 }
 
-/// What a thread keeps of what it has found in second cells.
-#[derive(Default)]
+/// What a thread keeps of second cells.
 pub(super) struct Beside {
     findings: Findings,
     /// So many of them were looked at.
@@ -304,6 +337,20 @@ pub(super) struct Beside {
     pub(super) flagged: keirin_core::analysis::tasks::Flagged,
     /// It is about second cells now.
     pub(super) is_on: bool,
+    /// Possible accesses that it has told lately, as they are noted for the hooks.
+    told: Box<[u64; RECENT]>,
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Self {
+            findings: Findings::new(),
+            seen: 0,
+            flagged: keirin_core::analysis::tasks::Flagged::default(),
+            is_on: false,
+            told: Box::new([0; RECENT]),
+        }
+    }
 }
 
 impl Worker {
