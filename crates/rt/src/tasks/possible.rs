@@ -217,17 +217,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
             return;
         }
-        if worker.side.is_none() && size <= 16 && size.is_power_of_two() {
-            let told = worker.recent.stamp(kind, addr, size);
-            let place = &mut worker.beside.told[(addr >> 2) % RECENT];
-            if std::mem::replace(place, told) == told {
-                return;
-            }
+        let recent = (worker.side.is_none() && size <= 16 && size.is_power_of_two())
+            .then(|| worker.recent.stamp(kind, addr, size));
+        if recent == Some(worker.beside.told[(addr >> 2) % RECENT]) {
+            return;
         }
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
+        let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
@@ -246,10 +245,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             }
             if let Some(cells) = part.get_mut(&word) {
-                self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
+                nothing_new &= self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
             }
             drop(part);
             worker.swap_side();
+        }
+        if let Some(recent) = recent.filter(|_| nothing_new) {
+            Self::parts_at_once(thread).0.beside.told[(addr >> 2) % RECENT] = recent;
         }
         self.after(thread);
     }
@@ -273,7 +275,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    /// An access, of second cells.
+    /// An access, of second cells. True if another one of the kind would tell and change nothing.
     fn access_beside(
         &self,
         worker: &mut Worker,
@@ -282,11 +284,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         what: (AccessKind, usize, u8),
         atomic: bool,
         cells: &mut Cells<A::Cell>,
-    ) {
+    ) -> bool {
         let mut found = std::mem::take(&mut worker.beside.findings);
         std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
         worker.beside.is_on = true;
-        self.access_in_full(worker, &mut found, at, what, atomic, cells);
+        let nothing_new = self.access_in_full(worker, &mut found, at, what, atomic, cells);
         worker.beside.is_on = false;
         std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
         let new = &found.list()[worker.beside.seen..];
@@ -298,6 +300,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         worker.beside.seen = found.list().len();
         worker.beside.findings = found;
+        nothing_new
     }
 
     /// A lock that the other side of a branch would take or release.
