@@ -34,6 +34,7 @@ use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::sptree::StepId;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Part of the size in a place: it is a possible access.
@@ -232,19 +233,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             worker.swap_side();
             self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
             let mut part = self.possible.part(word).lock();
-            if !part.contains_key(&word) {
-                if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS {
+            let cells = match part.entry(word) {
+                Entry::Occupied(known) => Some(known.into_mut()),
+                Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
                     self.possible.refused.fetch_add(1, Ordering::Relaxed);
-                } else if let Some(mut locked) =
-                    TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
-                {
-                    let known = locked.record().cells.iter().cloned().collect();
-                    locked.settle(word, |step| self.is_past(step));
-                    part.insert(word, known);
-                    self.possible.words.fetch_add(1, Ordering::Relaxed);
+                    None
                 }
-            }
-            if let Some(cells) = part.get_mut(&word) {
+                Entry::Vacant(place) => {
+                    let locked = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed));
+                    locked.map(|mut locked| {
+                        let known = locked.record().cells.iter().cloned().collect();
+                        locked.settle(word, |step| self.is_past(step));
+                        self.possible.words.fetch_add(1, Ordering::Relaxed);
+                        place.insert(known)
+                    })
+                }
+            };
+            if let Some(cells) = cells {
                 nothing_new &= self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
             }
             drop(part);
