@@ -95,7 +95,8 @@ fn run(variables: u64, locks: u64, feasible: bool) -> Vec<Event> {
 fn decide(events: &[Event], limit: Duration) -> (&'static str, Duration) {
     let mut flagged = Flagged::default();
     flagged.add(Addr(RACY), 8, Rule::DataRace);
-    let diagnosis = Diagnosis { formulas: vec![Formula::parse("eq $1 1").ok()], ask: None, time: limit };
+    let diagnosis =
+        Diagnosis { formulas: vec![Formula::parse("eq $1 1").ok()], ask: None, initial: None, time: limit };
     let examine = Examine { races: true, ..Examine::default() };
     let examination =
         Examination::with_limits(&flagged, examine, u64::MAX / 4, u64::MAX / 2).diagnosing(diagnosis);

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use keirin_bench::programs::Programs;
 use keirin_bench::readers::Reader;
 use keirin_bench::runtime::online::{self, Library, Mode};
-use keirin_bench::runtime::{self, Compiler, adversarial, rust, stress};
+use keirin_bench::runtime::{self, Compiler, adversarial, branches, rust, stress};
 use keirin_bench::shapes::Shape;
 use keirin_bench::structure::{self, Contestant};
 use keirin_bench::{analyses, atomtracker, diagnose, many_tasks, oracle, tasks, traces, transactions};
@@ -105,6 +105,16 @@ fn main() -> Result<()> {
             };
             rust::tables(&programs()?, &settings, print)
         }
+        Some(("branches", arguments)) => {
+            let settings = branches::Settings {
+                rounds: *arguments.get_one("rounds").expect("has a default"),
+                share: *arguments.get_one("share").expect("has a default"),
+                threads: *arguments.get_one("threads").expect("has a default"),
+                applications: all_of(arguments, "applications"),
+                libraries: libraries(arguments),
+            };
+            branches::tables(&programs()?, &settings, print)
+        }
         Some(("tasks-online", arguments)) => {
             let settings = online::Settings {
                 rounds: *arguments.get_one("rounds").expect("has a default"),
@@ -112,10 +122,7 @@ fn main() -> Result<()> {
                 threads: all_of(arguments, "threads"),
                 applications: all_of(arguments, "applications"),
                 compilers: compilers(arguments),
-                libraries: match arguments.get_many::<String>("library") {
-                    Some(names) => names.filter_map(|name| Library::from_name(name)).collect(),
-                    None => Library::ALL.to_vec(),
-                },
+                libraries: libraries(arguments),
                 modes: match arguments.get_many::<Mode>("mode") {
                     Some(modes) => modes.cloned().collect(),
                     None => Mode::usual(),
@@ -188,6 +195,12 @@ fn command_line() -> Command {
         .action(ArgAction::Append)
         .value_parser(PossibleValuesParser::new(Compiler::ALL.map(Compiler::name)))
         .help("Compiler of the programs; both unless told otherwise");
+    let library = Arg::new("library")
+        .long("library")
+        .value_name("NAME")
+        .action(ArgAction::Append)
+        .value_parser(PossibleValuesParser::new(Library::ALL.map(Library::name)))
+        .help("Library for the tasks; both unless told otherwise");
     let plots = Arg::new("plots")
         .long("plots")
         .value_name("FOLDER")
@@ -278,17 +291,26 @@ fn command_line() -> Command {
                 ]),
         )
         .subcommand(
+            Command::new("branches")
+                .about("Accesses of other sides of branches in programs with tasks, and what it costs to check them as well")
+                .args([
+                    rounds.clone(),
+                    library.clone(),
+                    counted("threads", "2", 64).help("Threads of each application"),
+                    counted("share", "100", 1000).help("Per cent of the usual work of each application"),
+                    Arg::new("applications")
+                        .value_name("APPLICATION")
+                        .num_args(0..)
+                        .help("Applications; all by default"),
+                ]),
+        )
+        .subcommand(
             Command::new("tasks-online")
                 .about("What it costs to watch programs with tasks, beside the compilers' sanitizers")
                 .args([
                     rounds.clone(),
                     compiler.clone(),
-                    Arg::new("library")
-                        .long("library")
-                        .value_name("NAME")
-                        .action(ArgAction::Append)
-                        .value_parser(PossibleValuesParser::new(Library::ALL.map(Library::name)))
-                        .help("Library for the tasks; both unless told otherwise"),
+                    library.clone(),
                     Arg::new("mode")
                         .long("mode")
                         .value_name("NAME[=OPTIONS]")
@@ -393,6 +415,13 @@ fn compilers(arguments: &ArgMatches) -> Vec<Compiler> {
     match arguments.get_many::<String>("compiler") {
         Some(names) => names.filter_map(|name| Compiler::from_name(name)).collect(),
         None => Compiler::ALL.to_vec(),
+    }
+}
+
+fn libraries(arguments: &ArgMatches) -> Vec<Library> {
+    match arguments.get_many::<String>("library") {
+        Some(names) => names.filter_map(|name| Library::from_name(name)).collect(),
+        None => Library::ALL.to_vec(),
     }
 }
 

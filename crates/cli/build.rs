@@ -51,6 +51,7 @@ fn main() {
     for path in [
         "include",
         "crates/facade",
+        "crates/pass",
         "crates/rt",
         "crates/core/src",
         "crates/core/Cargo.toml",
@@ -109,7 +110,7 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     let empty_object = out.join("empty.o");
     compile(&empty_source, &empty_object);
 
-    let mut files = facade(root);
+    let mut files = carried_sources(root);
     files.extend(
         [
             ("lib/keirin_rt.o", program),
@@ -126,19 +127,25 @@ fn runtime(cli: &Path, root: &Path, out: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// The sources of the `std` for Rust programs, which is compiled by the compiler of each program.
-fn facade(root: &Path) -> Vec<(String, PathBuf)> {
-    let folder = root.join("crates/facade");
+/// The sources of the `std` for Rust programs, which is compiled by the compiler of each program, and those of the compiler pass,
+/// which is compiled for each version of LLVM.
+fn carried_sources(root: &Path) -> Vec<(String, PathBuf)> {
+    let mut files = sources(&root.join("crates/facade"), "facade", &["rs"]);
+    files.extend(sources(&root.join("crates/pass/src"), "pass", &["h", "cpp"]));
+    files
+}
+
+fn sources(folder: &Path, name: &str, endings: &[&str]) -> Vec<(String, PathBuf)> {
     let mut files = Vec::new();
-    let mut folders = vec![folder.clone()];
+    let mut folders = vec![folder.to_owned()];
     while let Some(inner) = folders.pop() {
-        let entries = fs::read_dir(&inner).expect("the sources of the facade can be read");
+        let entries = fs::read_dir(&inner).expect("sources can be read");
         for path in entries.map(|entry| entry.expect("an entry").path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension() == Some(OsStr::new("rs")) {
-                let name = path.strip_prefix(&folder).expect("it is in there").display();
-                files.push((format!("facade/{name}"), path.clone()));
+            } else if path.extension().is_some_and(|ending| is_one_of(ending, endings)) {
+                let inside = path.strip_prefix(folder).expect("it is in there").display();
+                files.push((format!("{name}/{inside}"), path.clone()));
             }
         }
     }

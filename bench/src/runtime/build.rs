@@ -44,6 +44,8 @@ impl Compiler {
 pub(crate) enum Build {
     Native,
     Keirin,
+    /// With keirin and the records of other sides of branches.
+    Branches,
     Sanitizer,
 }
 
@@ -66,9 +68,12 @@ impl Builder<'_> {
         let compiler = if cpp { self.compiler.cxx() } else { self.compiler.name() };
         let mut command = match build {
             Build::Native | Build::Sanitizer => Command::new(compiler),
-            Build::Keirin => {
+            Build::Keirin | Build::Branches => {
                 let mut command = self.programs.bare_keirin();
                 command.arg(if cpp { "c++" } else { "cc" });
+                if build == Build::Branches {
+                    command.arg("--branches");
+                }
                 command.env("KEIRIN_CC", self.compiler.name()).env("KEIRIN_CXX", self.compiler.cxx());
                 command
             }

@@ -2,6 +2,7 @@
 //! ThreadSanitizer.
 
 pub mod adversarial;
+pub mod branches;
 pub(crate) mod build;
 pub mod online;
 mod ratios;

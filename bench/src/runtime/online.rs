@@ -51,7 +51,7 @@ impl Library {
         Self::ALL.into_iter().find(|library| library.name() == name)
     }
 
-    fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             Self::OpenMp => "OpenMP",
             Self::Tbb => "oneTBB",
@@ -177,6 +177,27 @@ fn archer(library: Library) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
+/// Builds an application.
+pub(super) fn built(
+    builder: &Builder<'_>,
+    library: Library,
+    application: &str,
+    build: Build,
+) -> Result<PathBuf> {
+    let source = Path::new(APPLICATIONS).join(application).with_extension("cpp");
+    let flags = ["-O2", "-g", "-std=c++20", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-option"];
+    let flags: Vec<&str> = flags.into_iter().chain(library.flags(builder.compiler).iter().copied()).collect();
+    builder.build(&source, build, &flags)
+}
+
+/// A command with the arguments of an application, and an environment in which threads that have nothing to do take no processor
+/// time.
+pub(super) fn finished(mut command: Command, share: u32, threads: u32) -> Command {
+    command.arg(share.to_string()).arg(threads.to_string());
+    command.env("OMP_WAIT_POLICY", "passive").env("KMP_BLOCKTIME", "0").env_remove("OMP_TOOL_LIBRARIES");
+    command
+}
+
 /// All ways to run an application with one library, compiler and number of threads: alone, watched in each mode, and last with the
 /// sanitizer.
 struct Contest<'a> {
@@ -189,11 +210,7 @@ struct Contest<'a> {
 
 impl Contest<'_> {
     fn build(&self, application: &str, build: Build) -> Result<PathBuf> {
-        let source = Path::new(APPLICATIONS).join(application).with_extension("cpp");
-        let flags = ["-O2", "-g", "-std=c++20", "-pthread", "-Wno-tsan", "-Wno-unknown-warning-option"];
-        let flags: Vec<&str> =
-            flags.into_iter().chain(self.library.flags(self.builder.compiler).iter().copied()).collect();
-        self.builder.build(&source, build, &flags)
+        built(self.builder, self.library, application, build)
     }
 
     fn watched(&self, mode: &Mode, more: &[&str], program: &Path) -> Command {
@@ -212,11 +229,8 @@ impl Contest<'_> {
         command
     }
 
-    /// The arguments, and an environment in which threads that have nothing to do take no processor time.
-    fn finish(&self, mut command: Command) -> Command {
-        command.arg(self.settings.share.to_string()).arg(self.threads.to_string());
-        command.env("OMP_WAIT_POLICY", "passive").env("KMP_BLOCKTIME", "0").env_remove("OMP_TOOL_LIBRARIES");
-        command
+    fn finish(&self, command: Command) -> Command {
+        finished(command, self.settings.share, self.threads)
     }
 
     /// Builds an application in all ways and runs them in turn.

@@ -126,6 +126,7 @@ fn offline(matches: &ArgMatches) -> anyhow::Result<Exit> {
         }
         Some(("doctor", matches)) => cmd::doctor::run(
             &matches.get_many::<PathBuf>("program").into_iter().flatten().cloned().collect::<Vec<_>>(),
+            matches.get_flag("install-pass"),
         ),
         Some(("completions", matches)) => match matches.get_one("shell") {
             Some(shell) => cmd::completions::run(command_line(), *shell),
@@ -233,6 +234,7 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("doctor")
                 .about("Tells what is missing on this machine, or in programs, to watch them")
+                .arg(flag("install-pass", "Builds the pass behind --branches, --diagnose and --loops, if it is not there"))
                 .arg(
                     Arg::new("program")
                         .value_name("PROGRAM")
@@ -258,6 +260,9 @@ fn compiler(name: &'static str, about: &'static str) -> Command {
             "The compiler to run, as the first argument; else that of KEIRIN_CC or KEIRIN_CXX, else the first gcc or \
              clang on PATH",
         ))
+        .arg(flag("branches", "Also tells what the other sides of branches would do (clang only)"))
+        .arg(flag("diagnose", "That, and values and conditions, for keirin run --diagnose (clang only)"))
+        .arg(flag("loops", "Also tells loops and their iterations (clang only)"))
         .arg(
             Arg::new("arguments")
                 .value_name("ARGUMENTS")
@@ -267,6 +272,10 @@ fn compiler(name: &'static str, about: &'static str) -> Command {
                 .allow_hyphen_values(true)
                 .value_hint(clap::ValueHint::FilePath),
         )
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(clap::ArgAction::SetTrue)
 }
 
 fn program() -> Arg {

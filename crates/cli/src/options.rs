@@ -129,9 +129,9 @@ options! {
         "Analyses of tasks: record the run and check it after its end, for all pairs of places and with a schedule that shows each finding; else it is checked while it runs. --record and --witnesses do so as well";
     "no-witness" no_witness: bool = "", "", [Check Run],
         "Analyses of tasks: do not look for schedules that show the findings, which then stay suspected";
-    "diagnose" diagnose: bool = "", "", [Check],
-        "Analyses of tasks: look at the values and the branches that the trace tells as well, and at what the other sides of branches would have done. A finding is told only if a schedule shows it with the values that its branches need";
-    "diagnose-seconds" diagnose_seconds: u64 = "10", "N", [Check],
+    "diagnose" diagnose: bool = "", "", [Check Run],
+        "Analyses of tasks: look at the values and the branches that the trace tells, or a program that was built with `keirin cc --diagnose`, as well, and at what the other sides of branches would have done. A finding is told only if a schedule shows it with the values that its branches need";
+    "diagnose-seconds" diagnose_seconds: u64 = "10", "N", [Check Run],
         "How long --diagnose looks for a schedule for one finding at most";
     "witnesses" witnesses: Option<PathBuf> = "", "DIR", [Check Explain Run],
         "Folder for the schedules that show findings, one file each; `keirin explain` reads them";

@@ -12,6 +12,7 @@ use crate::options::{AnalysisName, Options};
 use crate::progress::{Progress, Unit};
 use crate::report::text::counted;
 use crate::smt;
+use crate::symbols::Variables;
 use anyhow::{Context, Result};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::Flagged;
@@ -19,7 +20,7 @@ use keirin_core::diagnose::Formula;
 use keirin_core::replay::{Checker, Outcome, ReplayOptions, replay_passes};
 use keirin_core::select::{LeftOut, Select};
 use keirin_core::trace::{NameKind, Tables};
-use keirin_core::witness::{Diagnosis, Examination};
+use keirin_core::witness::{Diagnosis, Examination, Initial};
 use std::time::Duration;
 
 /// What the analyses said about one trace.
@@ -122,7 +123,12 @@ pub(crate) fn run_all(input: &mut Input, options: &Options, looking: &Looking) -
 fn diagnosis(tables: &Tables, options: &Options) -> Diagnosis {
     let formulas = tables.names(NameKind::Formula).iter().map(|text| Formula::parse(text).ok()).collect();
     let time = Duration::from_secs(options.diagnose_seconds);
-    Diagnosis { formulas, ask: smt::solver(time), time }
+    // What a file of today says of a program of yesterday is wrong.
+    let initial = Variables::of(tables).map(|variables| {
+        let known: Box<Initial> = Box::new(move |addr, size| variables.value(addr, size));
+        known
+    });
+    Diagnosis { formulas, ask: smt::solver(time), initial, time }
 }
 
 /// How a trace is read.

@@ -67,6 +67,11 @@ impl RuntimeFiles {
         self.folder.join("facade/instrument/main.rs")
     }
 
+    /// The source of the compiler pass.
+    pub(crate) fn pass(&self) -> PathBuf {
+        self.folder.join("pass/plugin.cpp")
+    }
+
     /// Another one for each content of the files.
     pub(crate) const fn digest(&self) -> &'static str {
         DIGEST

@@ -78,7 +78,7 @@ impl Families {
 }
 
 /// The locksets that a task has held since some time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct History {
     /// The current lockset and how many changes there were.
     current: LocksetId,

@@ -85,6 +85,8 @@ pub enum Doubt {
     ValuesUnknown,
     /// It depends on more values than can be gone through, and there is no SMT solver to ask.
     NeedsSolver,
+    /// It needs an access that the other side of a branch would do, and nobody has asked whether the branch can go there.
+    OtherSide,
 }
 
 /// What a schedule keeps of the observed run.

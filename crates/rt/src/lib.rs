@@ -29,6 +29,7 @@ mod objects;
 mod openmp;
 mod options;
 mod own;
+pub mod passes;
 mod places;
 mod quiet;
 pub mod real;

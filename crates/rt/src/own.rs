@@ -65,6 +65,12 @@ pub(crate) fn may_be(addr: usize) -> bool {
     PAGES[index].load(Ordering::Relaxed) & bit != 0
 }
 
+/// True if an address is that of a variable of this thread.
+pub(crate) fn is_of(thread: &Thread, addr: usize) -> bool {
+    let is_it = |block: &Block| block.owner == thread.id && (block.from..block.to).contains(&addr);
+    may_be(addr) && KNOWN.lock().blocks.iter().any(is_it)
+}
+
 /// The calling thread goes over from one task to another.
 pub(crate) fn task_changes(thread: &mut Thread) {
     if !std::mem::replace(&mut thread.runs_tasks, true)
@@ -157,7 +163,7 @@ mod tests {
             new
         };
         task_changes(&mut owner);
-        assert!(may_be(address));
+        assert!(may_be(address) && is_of(&owner, address) && !is_of(&other, address));
         assert!(is_new_to(&mut owner, 8));
         assert!(!is_new_to(&mut owner, 8));
         task_changes(&mut owner);

@@ -4,12 +4,14 @@
 //! order of the trace is one that has happened; plain accesses are stamped together with the next such event. Blocks are
 //! written when they are full, and when some time has passed, so that a trace is of use even if the program is killed.
 
+mod told;
+
 use crate::files::KeptFile;
 use crate::layout;
 use crate::spin::Spin;
 use crate::telling::{self, Names};
 use crate::thread::{Entry, Thread};
-use keirin_core::event::{FunctionId, Op, SiteId, ThreadId};
+use keirin_core::event::{FormulaId, FunctionId, LoopId, Op, SiteId, TaskId, ThreadId};
 use keirin_core::trace::native::{SharedWriter, ThreadWriter};
 use rustc_hash::FxHashMap;
 use std::ffi::CString;
@@ -32,12 +34,16 @@ pub(crate) struct Recorder {
     leaving: Spin<()>,
     /// Events that were written.
     events: AtomicU64,
+    /// How many reads those tasks have told that no thread runs now.
+    suspended: Spin<FxHashMap<TaskId, u32>>,
 }
 
 #[derive(Default)]
 struct RecordedNames {
     names: Names,
     functions: FxHashMap<usize, FunctionId>,
+    formulas: FxHashMap<Box<str>, FormulaId>,
+    loops: FxHashMap<u64, LoopId>,
 }
 
 /// What a thread records with. The lock is nearly always free: only the end of the run takes it from elsewhere.
@@ -51,6 +57,8 @@ struct Held {
     functions: FxHashMap<usize, FunctionId>,
     /// The calls that are open: function and place.
     open: Vec<(FunctionId, usize)>,
+    formulas: FxHashMap<Box<str>, FormulaId>,
+    telling: told::Telling,
 }
 
 impl Recorder {
@@ -76,6 +84,7 @@ impl Recorder {
             failed: AtomicBool::new(false),
             leaving: Spin::new(()),
             events: AtomicU64::new(0),
+            suspended: Spin::default(),
         })
     }
 
@@ -92,6 +101,8 @@ impl Recorder {
             since,
             functions: FxHashMap::default(),
             open: Vec::new(),
+            formulas: FxHashMap::default(),
+            telling: told::Telling::default(),
         }))))
     }
 
@@ -116,6 +127,7 @@ impl Recorder {
             result = result.and_then(|()| held.writer.seal(&self.shared));
         }
         held.events += 1;
+        held.telling.note(self, op);
         if op == Op::Return {
             held.open.pop();
         }

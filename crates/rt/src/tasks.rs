@@ -11,8 +11,9 @@
 //! | the running task: its step, locks, blocks | [`Worker`] | the thread that runs it |
 //! | memory | [`words`] | by exchange, or who has locked the word |
 //! | sets of locks and families | [`sets`] | who holds its lock; each thread has a copy for questions |
+//! | accesses that other sides of branches would do | [`possible`] | who holds the lock of a part of them |
 //!
-//! Order in which locks are taken: a word, the tasks, the sets.
+//! Order in which locks are taken: possible accesses, a word, the tasks, the sets.
 //!
 //! **Memory.** Steps of finished scopes are forgotten by [`sweep`], which stops all others for a moment.
 
@@ -23,6 +24,7 @@ mod order;
 mod origins;
 mod pending;
 mod plain;
+mod possible;
 mod regions;
 mod runs;
 mod sets;
@@ -35,13 +37,14 @@ mod words;
 pub(crate) use choose::{choose, short_access};
 pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
 pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD};
+pub(crate) use possible::POSSIBLE;
 pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
 
 /// For each code of bytes the bytes, for the hooks.
 pub(crate) static RUNS: [u8; 64] = runs::BYTES;
 
 use crate::driver::REFUSED;
-use crate::shadow::words as words_of;
+use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
 use crate::thread::Thread;
 use crate::{telling, tls};
@@ -57,6 +60,7 @@ use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
 use pending::Pending;
 use plain::{Answers, Done, Recent};
+use possible::{Beside, Possible};
 use regions::Regions;
 use sets::{OwnSets, Sets, SharedSets};
 use std::sync::Arc;
@@ -114,6 +118,10 @@ struct Worker {
     sets: Option<Box<OwnSets>>,
     /// After so many sweeps the answers are void.
     sweeps: u32,
+    /// The locks of the other side of a branch that is being told, if it takes or releases some.
+    side: Option<History>,
+    /// What was found where possible accesses are.
+    beside: Beside,
 }
 
 /// What a thread keeps, for the one who stops all others.
@@ -138,6 +146,8 @@ pub(crate) struct TaskDriver<A: KeepsPlain> {
     /// How often nothing but one task was left, and the step that followed last.
     era: AtomicU32,
     alone: AtomicU32,
+    /// The step that followed when all that was done before came before it, as long as nothing was spawned since.
+    serial: AtomicU32,
     /// There is order beside the tree.
     keep_all: AtomicBool,
     /// Accesses were dropped since the last era began that would be needed if there were such order.
@@ -145,6 +155,7 @@ pub(crate) struct TaskDriver<A: KeepsPlain> {
     /// Steps that were given up because the table is full.
     overflown: AtomicU64,
     sweep: sweep::Gate,
+    possible: Possible<A>,
 }
 
 /// Steps by their origins, for findings.
@@ -174,10 +185,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             regions: Regions::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),
+            serial: AtomicU32::new(StepId::NONE.0),
             keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
             overflown: AtomicU64::new(0),
             sweep: sweep::Gate::default(),
+            possible: Possible::default(),
         }
     }
 
@@ -218,6 +231,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let mut tasks = self.tasks.lock();
             let slot = tasks.acting(id);
             self.take_up(worker, &mut tasks, slot);
+            if tasks.counts().spawned == 0 && id.0 == 0 {
+                self.serial.store(worker.step.0, Ordering::Relaxed);
+            }
         }
         (worker, findings)
     }
@@ -306,7 +322,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         alone.is_some() && (step == alone || self.labels.relation(step, alone) == Relation::Before)
     }
 
-    /// An access that is not plain, or does not fit, of a part of a word. `atomic`: it is an atomic operation. True if another one
+    /// An access that is not plain, or does not fit, of a part of a word, whose cells these are. `atomic`: it is an atomic operation. True if another one
     /// of the kind would tell and change nothing.
     fn access_in_full(
         &self,
@@ -315,7 +331,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         at: &RawStep,
         (kind, word, mask): (AccessKind, usize, u8),
         atomic: bool,
-        locked: &mut words::LockedWord<'_, A>,
+        cells: &mut Cells<A::Cell>,
     ) -> bool {
         if worker.step.0 >= words::MOST_STEPS {
             // There is no room for such a number in a word.
@@ -344,6 +360,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             at,
             actor: worker.actor,
             atomic,
+            beside: worker.beside.is_on,
             order: Order::new(worker.step, &*self.labels, &worker.known, &mut worker.questions),
             locks: data.history.locks(),
             step_instance: data.step_instance,
@@ -359,7 +376,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             flagged: &mut worker.flagged,
         };
         let mut nothing_new = true;
-        locked.record().cells.touch(mask, |cell, covered| {
+        cells.touch(mask, |cell, covered| {
             let mut runs = runs::of(covered).map(|(first, size)| (Addr((word + first) as u64), size));
             let Some((addr, size)) = runs.next() else { return };
             let part = Part { kind, addr, size, whole: covered == mask };
@@ -394,6 +411,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {
             if plain && self.plain_access(worker, kind, (word, mask), &mut || place) != Done::No {
+                if self.possible.is_any() {
+                    self.meet_possible(worker, findings, &at, (kind, word, mask), false);
+                }
                 continue;
             }
             let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
@@ -401,8 +421,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 REFUSED.fetch_add(1, Ordering::Relaxed);
                 continue;
             };
-            nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, &mut locked);
+            let cells = &mut locked.record().cells;
+            nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
             locked.settle(word, |step| self.is_past(step));
+            if self.possible.is_any() {
+                self.meet_possible(worker, findings, &at, (kind, word, mask), false);
+            }
         }
         if nothing_new && size <= 16 && size.is_power_of_two() {
             worker.recent.add(kind, addr, size);

@@ -17,6 +17,7 @@ use crate::regions;
 use crate::rust;
 use crate::shadow;
 use crate::spin::Spin;
+use crate::tasks::POSSIBLE;
 use crate::thread::{MISSED, Registry, Thread};
 use crate::watcher::Watcher;
 use keirin_core::analysis::Statistic;
@@ -229,9 +230,9 @@ impl Names {
     /// Puts the numbers of the tables in the place of those of the runtime.
     fn translate(&mut self, finding: &mut RawFinding, watcher: &dyn Watcher) {
         for step in &mut finding.steps {
-            let place = places::place(step.moment.site.0);
+            let size = places::place(step.moment.site.0).map_or(0, |place| place.size);
             // The place knows how much it accesses, and the compiler aligns it.
-            match (&mut step.op, place.map_or(0, |place| place.size)) {
+            match (&mut step.op, size & !POSSIBLE) {
                 (Op::Access { size: size @ 0, addr, .. }, known) if known != 0 => {
                     *size = known;
                     addr.0 &= !(u64::from(known.next_power_of_two()) - 1);
@@ -242,8 +243,15 @@ impl Names {
                 }
                 _ => {}
             }
+            if let Op::Access { kind, size: bytes, addr } = step.op
+                && size & POSSIBLE != 0
+            {
+                step.op = Op::OtherPath { kind, size: bytes, addr };
+            }
             match step.op {
-                Op::Access { addr, .. } | Op::Atomic { addr, .. } => self.memory(addr.0 as usize),
+                Op::Access { addr, .. } | Op::OtherPath { addr, .. } | Op::Atomic { addr, .. } => {
+                    self.memory(addr.0 as usize)
+                }
                 Op::Acquire { lock, .. } | Op::Release { lock, .. } => self.lock(lock),
                 _ => {}
             }
@@ -253,7 +261,7 @@ impl Names {
             Evidence::Race(race) => {
                 if let [earlier, later] = &mut finding.steps[..] {
                     *race = Race::between(earlier.op, later.op);
-                    if let Op::Access { size, addr, .. } = &mut earlier.op
+                    if let Op::Access { size, addr, .. } | Op::OtherPath { size, addr, .. } = &mut earlier.op
                         && *size == 0
                     {
                         (*size, *addr) = (race.size, race.addr);
@@ -458,6 +466,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
             note(&format!("{count} {what}"));
         }
     }
+    crate::passes::tell();
     let mut telling = TELLING.lock();
     let Some(telling) = telling.as_mut() else { return };
     if telling.dropped > 0 {
@@ -477,6 +486,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         statistic("bytes of other memory of keirin's", arena::taken() as u64),
     ];
     statistics.extend(watcher.statistics());
+    statistics.extend(crate::passes::statistics());
     statistics.extend(openmp::counts().map(|(name, count)| statistic(name, count)));
     telling.writer.statistics(&statistics);
     telling.writer.end(end);

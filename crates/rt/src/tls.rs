@@ -92,7 +92,7 @@ pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
 }
 
-/// What the calling thread holds of OpenMP's locks; null if it never held one.
+/// What is kept for the calling thread because of OpenMP's locks; null if it never had to do with one.
 pub(crate) fn openmp() -> *mut () {
     get::<OPENMP>() as *mut ()
 }

@@ -8,9 +8,15 @@
 //! (an acquire, a join, the end of a wait) *after* it has taken effect.
 
 mod atomics;
+mod branches;
 mod tasks;
 
 pub use atomics::{atomic, modify};
+pub(crate) use branches::minds_other_sides;
+pub use branches::{
+    branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock, other_value,
+    read_value, write_value,
+};
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,
@@ -76,6 +82,7 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     FUNCTIONS.store(functions, Ordering::Relaxed);
     ACCESSES.store(watcher.minds_accesses() && !options.objects_only, Ordering::Relaxed);
     SYNCHRONIZATION.store(watcher.minds_synchronization(), Ordering::Relaxed);
+    branches::set_minds_other_sides(watcher.minds_other_sides());
     let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     let in_program = options.record.is_none() && tasks_are_known;

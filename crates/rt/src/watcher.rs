@@ -28,6 +28,22 @@ pub(crate) trait Watcher: Sync {
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     );
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
+    /// False if it is nothing to it what the other sides of branches would do.
+    fn minds_other_sides(&self) -> bool {
+        false
+    }
+    /// An access that the side would do that the thread's last branch did not take.
+    fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        let _ = (thread, kind, addr, size, pc);
+    }
+    /// A lock that this side would acquire or release.
+    fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, pc: usize) {
+        let _ = (thread, lock, mode, acquire, pc);
+    }
+    /// No more is known of this side.
+    fn other_end(&self, thread: &mut Thread) {
+        let _ = thread;
+    }
     fn atomic_awaited(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize);
     fn lock_awaited(&self, thread: &mut Thread, pc: usize);
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);

@@ -7,14 +7,17 @@
 
 mod arguments;
 mod compiler;
+mod pass;
 
-pub(crate) use compiler::{Compiler, Make, find, look_up, named};
+pub(crate) use compiler::{Compiler, Make, find, is_named, look_up, named};
 
 use super::Exit;
 use crate::openmp;
 use crate::runtime_files::{self, RuntimeFiles};
 use anyhow::{Context, Result, bail};
 use arguments::{Arguments, Place, Produces};
+use pass::Tells;
+pub(crate) use pass::state as pass_state;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -54,10 +57,11 @@ pub(crate) fn asked(words: &[OsString]) -> Option<(Language, &[OsString])> {
 
 /// Runs the compiler. Returns only if that cannot be done.
 pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
-    let (name, words) = match words {
+    let (tells, words) = Tells::take(words);
+    let (name, words) = match words.as_slice() {
         [flag, name, rest @ ..] if flag == "--cc" => (Some(name.as_os_str()), rest),
         [flag] if flag == "--cc" => bail!("--cc needs the name of a compiler"),
-        _ => (None, words),
+        words => (None, words),
     };
     if let Some(compiler) = std::env::var_os(COMPILING) {
         bail!(
@@ -67,6 +71,10 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
     }
     let compiler = match name {
         Some(name) => named(name)?,
+        None if tells.anything() && !is_named(language) => match pass::find_clang(language) {
+            Some(name) => named(&name)?,
+            None => find(language)?,
+        },
         None => find(language)?,
     };
     let arguments = Arguments::of(words);
@@ -75,7 +83,7 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
     } else {
         let files = runtime_files::unpack()?;
         let make = compiler.make(files.folder().parent())?;
-        with_additions(&arguments, language, words, &compiler, make, &files)?
+        with_additions(&arguments, language, words, &compiler, make, tells, &files)?
     };
     let error = started(&compiler, complete).exec();
     Err(error).with_context(|| format!("cannot run the compiler {compiler}"))
@@ -84,7 +92,8 @@ pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
 /// The command that compiles what can be watched, for use within keirin.
 pub(crate) fn command(words: &[OsString], compiler: &Compiler, files: &RuntimeFiles) -> Result<Command> {
     let make = compiler.make(files.folder().parent())?;
-    let complete = with_additions(&Arguments::of(words), Language::Cxx, words, compiler, make, files)?;
+    let complete =
+        with_additions(&Arguments::of(words), Language::Cxx, words, compiler, make, Tells::default(), files)?;
     Ok(started(compiler, complete))
 }
 
@@ -100,6 +109,7 @@ fn with_additions(
     words: &[OsString],
     compiler: &Compiler,
     make: Make,
+    tells: Tells,
     files: &RuntimeFiles,
 ) -> Result<Vec<OsString>> {
     let make = match make {
@@ -127,7 +137,19 @@ fn with_additions(
             "static executables cannot be watched: the runtime needs the dynamic linker; leave out -static"
         );
     }
-    let (before, after) = additions(arguments, language, make, files)?;
+    let (mut before, mut after) = additions(arguments, language, make, files)?;
+    if tells.anything() && arguments.has_sources() {
+        let plugin = pass::plugin(compiler, make, tells, files)?;
+        before.push(OsString::from_iter([OsStr::new("-fpass-plugin="), plugin.as_os_str()]));
+        // What cannot be followed is a warning, and never an error.
+        before.push("-Wno-error=pass-failed".into());
+        // Without optimization every local is memory, in which nothing can be followed.
+        match arguments.optimizes() {
+            None => before.push("-O1".into()),
+            Some(false) => after.push("-O1".into()),
+            Some(true) => {}
+        }
+    }
     // What follows `--` is a name of a file, whatever it looks like.
     let end = words.iter().position(|word| word == "--").filter(|_| make.is_clang()).unwrap_or(words.len());
     Ok([&before, &words[..end], &after, &words[end..]].concat())

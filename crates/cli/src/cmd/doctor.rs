@@ -55,10 +55,10 @@ impl Findings {
 }
 
 /// Looks at the machine, or at programs. Everything is well, or the exit code says that something is not.
-pub(crate) fn run(programs: &[std::path::PathBuf]) -> Result<Exit> {
+pub(crate) fn run(programs: &[std::path::PathBuf], install_pass: bool) -> Result<Exit> {
     let mut findings = Findings::default();
     if programs.is_empty() {
-        machine::examine(&mut findings);
+        machine::examine(install_pass, &mut findings);
     }
     for path in programs {
         program::examine(path, &mut findings)?;

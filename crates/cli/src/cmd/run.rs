@@ -37,6 +37,10 @@ use std::process::{Command, ExitStatus};
 use std::thread::available_parallelism;
 use tempfile::TempDir;
 
+/// What to say if nobody looks at what the other sides of branches would do.
+const OTHER_SIDES_UNUSED: &str = "the program tells what the other sides of its branches would do, which the analyses of threads do not look \
+                                  at: --analysis ptracer does, and --diagnose if it was built with --diagnose";
+
 /// Runs the program of the command line, with its arguments.
 pub(crate) fn run(words: &[OsString], options: &Options) -> Result<Ending> {
     // Standard output is the program's own.
@@ -122,7 +126,8 @@ fn examine(program: &Program, words: &[OsString], folder: &Path, shown: &Shown<'
 fn with_analyses(options: &Options, program: &Program) -> Options {
     let mut options = options.clone();
     if options.analysis.0.is_empty() {
-        let tasks = program.elf().is_some_and(tasks::are_in);
+        // A diagnosis asks about schedules, of tasks or of threads, which are tasks as well.
+        let tasks = options.diagnose || program.elf().is_some_and(tasks::are_in);
         options.analysis.0.push(if tasks { tasks::ANALYSIS } else { ANALYSIS_OF_RUN });
     }
     options
@@ -322,6 +327,9 @@ pub(super) fn report(reported: &Reported<'_>, collected: &Collected, shown: &Sho
             None => "the same without --races, for atomicity".to_owned(),
         };
         watched.next_when_clean = Some(next);
+    }
+    if Way::of(options) == Way::Threads && collected.figure(handovers::OTHER_SIDES) > 0 {
+        watched.notes.push(OTHER_SIDES_UNUSED.to_owned());
     }
     if Way::of(options) == Way::Tasks {
         if counts.tasks == 0 {

@@ -151,6 +151,8 @@ pub(crate) enum Doubt {
     NeedsSolver,
     /// No schedule was looked for.
     NotExamined,
+    /// It needs the other side of a branch, and nobody has asked whether a schedule leads there.
+    OtherSide,
     /// The analysis is a heuristic.
     Heuristic,
     /// There is no schedule that shows it: the locks forbid it.
@@ -164,6 +166,10 @@ impl Doubt {
             Doubt::Heuristic => heuristic,
             Doubt::NotExamined => {
                 "suspected from tasks and locks; no schedule was looked for, and it was not observed"
+            }
+            Doubt::OtherSide => {
+                "suspected: a branch would have to go the other way than in this run, and whether it can was not asked; keirin run \
+                 --diagnose settles it"
             }
             Doubt::SearchGivenUp => {
                 "suspected: the search for a schedule that shows it was given up, and it was not observed"
@@ -180,6 +186,20 @@ impl Doubt {
             }
         }
     }
+}
+
+/// What proves that another schedule shows a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Proof {
+    /// The structure of the tasks and the locks: no schedule was worked out.
+    Structure,
+    /// A schedule of the same operations; nobody has looked at what they read.
+    Operations,
+    /// A schedule with values for which all branches go as they must.
+    Branches,
+    /// A schedule in which all that is read is the same.
+    Values,
 }
 
 impl Verdict {
@@ -245,6 +265,8 @@ pub(crate) struct Finding {
     pub(crate) verdict: Verdict,
     /// Why it is no more than suspected.
     pub(crate) doubt: Option<Doubt>,
+    /// What proves that another schedule shows it.
+    pub(crate) proof: Option<Proof>,
     /// The verdict in words.
     pub(crate) verdict_text: &'static str,
     /// How loudly to tell it.

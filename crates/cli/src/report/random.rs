@@ -190,12 +190,13 @@ impl Random {
         let verdict = match self.below(3) {
             0 => Verdict::Observed,
             1 => Verdict::OtherSchedule { witness: (self.below(3) > 0).then(|| Box::new(self.witness())) },
-            _ => Verdict::Suspected(match self.below(6) {
+            _ => Verdict::Suspected(match self.below(7) {
                 0 => Doubt::Heuristic,
                 1 => Doubt::NotExamined,
                 2 => Doubt::LocksForbid,
                 3 => Doubt::ValuesUnknown,
                 4 => Doubt::NeedsSolver,
+                5 => Doubt::OtherSide,
                 _ => Doubt::SearchGivenUp,
             }),
         };

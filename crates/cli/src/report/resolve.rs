@@ -8,7 +8,7 @@ use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
 use super::frames;
 use super::gaps;
-use super::model::{Block, Doubt, Finding, Frame, Level, Place, Status, Step, Transaction, Verdict};
+use super::model::{Block, Doubt, Finding, Frame, Level, Place, Proof, Status, Step, Transaction, Verdict};
 use super::operation::describe;
 use super::origins;
 use super::schedule;
@@ -17,7 +17,7 @@ use super::text::list;
 use crate::sources::Sources;
 use crate::symbols::{self, CodeFrame, Symbols};
 use keirin_core::event::{FunctionId, RegionId, SiteId, StackId};
-use keirin_core::finding::{self, Moment, Proof, RawFinding, RawStep, Refuted};
+use keirin_core::finding::{self, Moment, RawFinding, RawStep, Refuted};
 use keirin_core::stack::Stacks;
 use keirin_core::tasks::Actor;
 use keirin_core::trace::{self, NameKind, PositionUnit, Tables};
@@ -27,11 +27,11 @@ use std::collections::HashMap;
 /// Deeper calls than this are left out of a report.
 const MOST_FRAMES: usize = 64;
 
-/// What is missing if a finding about tasks was not examined.
 /// Verdicts that say what a schedule keeps of the observed run.
 const WITH_BRANCHES: &str = "in another schedule of the same run; a schedule that shows it was found and checked, with values for which all branches go as they must";
 const WITH_VALUES: &str = "in another schedule of the same run; a schedule that shows it was found and checked, in which all that is read is the same";
 
+/// What is missing if a finding about tasks was not examined.
 const UNEXAMINED: &str = "Which tasks did it is not known: the search for a schedule, which would tell, was left out (--no-witness).";
 
 /// The verdict if it is known that some schedule shows a finding, and not which.
@@ -145,11 +145,15 @@ impl Names<'_> {
         if doubt == Some(Doubt::NotExamined) && lineage.is_none() {
             told.notes.push(UNEXAMINED.to_owned());
         }
-        let proved = verdict == Verdict::OtherSchedule && witness.is_none();
-        if proved {
+        let proof = (verdict == Verdict::OtherSchedule).then(|| match witness.map(|witness| witness.proof) {
+            None => Proof::Structure,
+            Some(finding::Proof::Operations) => Proof::Operations,
+            Some(finding::Proof::Branches) => Proof::Branches,
+            Some(finding::Proof::Values) => Proof::Values,
+        });
+        if proof == Some(Proof::Structure) {
             told.notes.push(format!("{} {}", told.proof, self.examined()));
         }
-        let keeps = witness.map_or(Proof::Operations, |witness| witness.proof);
         let Scene { mut threads, steps, .. } = scene;
         let witness = witness.map(|witness| schedule::resolve(witness, self, &mut threads));
         let (schedule, witness) = witness.unzip();
@@ -167,12 +171,13 @@ impl Names<'_> {
             rule,
             verdict,
             doubt,
-            verdict_text: match doubt {
-                Some(doubt) => doubt.text(told.suspicion),
-                None if proved => PROVED,
-                None if keeps == Proof::Branches => WITH_BRANCHES,
-                None if keeps == Proof::Values => WITH_VALUES,
-                None => verdict.text(),
+            proof,
+            verdict_text: match (doubt, proof) {
+                (Some(doubt), _) => doubt.text(told.suspicion),
+                (None, Some(Proof::Structure)) => PROVED,
+                (None, Some(Proof::Branches)) => WITH_BRANCHES,
+                (None, Some(Proof::Values)) => WITH_VALUES,
+                (None, Some(Proof::Operations) | None) => verdict.text(),
             },
             level: if doubt == Some(Doubt::LocksForbid) { Level::Note } else { verdict.level() },
             analyses: Vec::new(),
@@ -388,6 +393,7 @@ fn doubt_of(doubt: finding::Doubt) -> Doubt {
         finding::Doubt::SearchGivenUp => Doubt::SearchGivenUp,
         finding::Doubt::ValuesUnknown => Doubt::ValuesUnknown,
         finding::Doubt::NeedsSolver => Doubt::NeedsSolver,
+        finding::Doubt::OtherSide => Doubt::OtherSide,
     }
 }
 

@@ -3,7 +3,7 @@
 //! The structs have what keirin uses of the format and no more; the tests hold the output against the published
 //! schema and read it with a public crate's types. Members are named as in the specification.
 
-use super::model::{Doubt, Finding, Frame, Level, Place, Report, Status, Step, Verdict};
+use super::model::{Doubt, Finding, Frame, Level, Place, Proof, Report, Status, Step, Verdict};
 use super::{fingerprint, rules};
 use keirin_core::finding::Rule;
 use serde::Serialize;
@@ -111,6 +111,8 @@ struct Properties<'a> {
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     doubt: Option<Doubt>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
     analyses: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
@@ -260,6 +262,7 @@ fn result(finding: &Finding, baseline: bool) -> SarifResult<'_> {
         properties: Properties {
             verdict: finding.verdict,
             doubt: finding.doubt.filter(|doubt| *doubt != Doubt::Heuristic),
+            proof: finding.proof,
             analyses: &finding.analyses,
             notes: &finding.notes,
         },

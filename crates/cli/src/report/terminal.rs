@@ -2,7 +2,7 @@
 
 use super::frames;
 use super::model::{
-    Ancestor, Descent, Finding, Frame, Level, Lineage, Report, Snippet, Step, spawned_recursively,
+    Ancestor, Descent, Finding, Frame, Level, Lineage, Proof, Report, Snippet, Step, spawned_recursively,
 };
 use super::text::{columns, counted, cut, list, printable, quoted, wrap};
 use annotate_snippets::{AnnotationKind, Group, Origin, Renderer};
@@ -142,11 +142,36 @@ impl Page {
         if let Some(lineage) = &finding.lineage {
             self.lineage(lineage, out)?;
         }
+        self.schedule(finding, out)?;
         for note in &finding.notes {
             self.paragraph("", note, out)?;
         }
         let by = if self.by { format!(", found by {}", list(&finding.analyses)) } else { String::new() };
         writeln!(out, "  {}", self.paint(FAINT, &format!("fingerprint {}{by}", finding.fingerprint)))
+    }
+
+    /// Who goes on when in the schedule, if branches go by what is read in it: the order of the accesses alone does not tell why
+    /// they can be reached.
+    fn schedule(&self, finding: &Finding, out: &mut impl Write) -> io::Result<()> {
+        let Some(schedule) = finding.schedule.as_ref().filter(|_| finding.proof == Some(Proof::Branches))
+        else {
+            return Ok(());
+        };
+        self.paragraph("", "A schedule that shows it:", out)?;
+        for segment in &schedule.segments {
+            let shown = segment.steps.iter().filter_map(|number| finding.witness.get(number.checked_sub(1)?));
+            let steps: Vec<String> = shown
+                .map(|step| match step.place() {
+                    Some(place) => format!("{} at {}", step.operation.text, place.text),
+                    None => step.operation.text.clone(),
+                })
+                .collect();
+            let who = finding.threads.get(segment.thread).map_or("?", |thread| &thread.name);
+            if !steps.is_empty() {
+                self.paragraph("  ", &format!("{who} {}", steps.join(", ")), out)?;
+            }
+        }
+        Ok(())
     }
 
     /// The title and the source text, in the manner of the Rust compiler.

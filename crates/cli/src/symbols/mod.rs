@@ -4,8 +4,10 @@
 //! are those that the run had loaded; a file that has changed since would give wrong names, so its build id is compared.
 
 mod elf;
+mod variables;
 
 pub(crate) use elf::Elf;
+pub(crate) use variables::Variables;
 
 use addr2line::Loader;
 use keirin_core::event::{Addr, FunctionId, Op, RegionId};

@@ -119,6 +119,7 @@ fn compile(
         .arg(if cpp { "-std=gnu++20" } else { "-std=gnu17" })
         .args(["-g", "-O1", "-pthread", "-I"])
         .arg(Path::new(PROGRAMS).join("support"))
+        .args(directives.diagnose.as_ref().map(|_| ["--diagnose", "-Wno-pass-failed"]).into_iter().flatten())
         .args(&directives.flags)
         .args(more)
         .arg(source)

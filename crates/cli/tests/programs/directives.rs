@@ -22,6 +22,8 @@ pub(super) struct Directives {
     pub(super) flags: Vec<String>,
     /// `// needs: openmp` or `tbb`: a language extension or a library that the compiler must be told of.
     pub(super) needs: Option<Need>,
+    /// `// diagnose: ANALYSES`: built and run with `--diagnose`, with either side of its branch executed.
+    pub(super) diagnose: Option<String>,
     /// `// compilers: gcc clang`: those that can build it; none named means all.
     pub(super) compilers: Vec<String>,
     /// `// env: NAME=VALUE`: what its environment must have.
@@ -133,6 +135,7 @@ pub(super) fn read(source: &Path) -> Result<Directives, String> {
             "run" => directives.options.extend(words()),
             "cc" => directives.flags.extend(words()),
             "needs" => directives.needs = Some(Need::of(value)?),
+            "diagnose" => directives.diagnose = Some(value.to_owned()),
             "compilers" => directives.compilers.extend(words()),
             "env" => {
                 let (name, value) = value.split_once('=').ok_or_else(|| format!("no variable: {value}"))?;
@@ -216,12 +219,13 @@ fn directives_are_understood() {
     let place = |line| Place { file: "sample.c".to_owned(), line };
     let race = Expected::Race { places: [place(6), place(7)], name: Some("the name".to_owned()) };
     assert_eq!(directives.expected, [race, Expected::Torn { label: "Set::add".to_owned() }]);
-    let text = "// needs: openmp\n// compilers: clang\n// env: A=b=c\n// expect: lock-gap (A) (B) (A)\n\
+    let text = "// needs: openmp\n// diagnose: ptracer\n// compilers: clang\n// env: A=b=c\n// expect: lock-gap (A) (B) (A)\n\
                 // expect: atomicity-violation (B)\n// examined: data-race (A) (B)\nx = 1; // (A)\n\
                 y = x; // (B)\n";
     std::fs::write(&source, text).expect("can write");
     let directives = read(&source).expect("good directives");
     assert_eq!(directives.needs, Some(Need::OpenMp));
+    assert_eq!(directives.diagnose.as_deref(), Some("ptracer"));
     assert_eq!(directives.compilers, ["clang"]);
     assert_eq!(directives.environment, [("A".to_owned(), "b=c".to_owned())]);
     let gap = Expected::Among { rule: LOCK_GAP, places: [place(7), place(8)].into() };

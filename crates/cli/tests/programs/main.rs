@@ -62,6 +62,16 @@ fn clean_clang() {
 }
 
 #[test]
+fn told_gcc() {
+    test_folder("told", Compiler::Gcc);
+}
+
+#[test]
+fn told_clang() {
+    test_folder("told", Compiler::Clang);
+}
+
+#[test]
 fn openmp_race_gcc() {
     test_folder("tasks/openmp/race", Compiler::Gcc);
 }
@@ -122,6 +132,21 @@ fn tbb_clean_clang() {
 }
 
 #[test]
+fn branches_of_threads() {
+    test_branches("branches/threads");
+}
+
+#[test]
+fn branches_of_openmp() {
+    test_branches("branches/openmp");
+}
+
+#[test]
+fn branches_of_tbb() {
+    test_branches("branches/tbb");
+}
+
+#[test]
 fn online_equals_offline_gcc() {
     test_all(&["race", "atomicity", "clean"], Compiler::Gcc, differential::compare);
 }
@@ -138,6 +163,26 @@ fn test_folder(folder: &str, compiler: Compiler) {
     test_all(&[folder], compiler, |program| {
         tested += 1;
         watch(program, tested, runs)
+    });
+}
+
+/// Programs with a branch that another schedule turns: what is found is the same, whichever side was executed. One run executes one
+/// side, each program another one than the one before; more runs execute both.
+fn test_branches(folder: &str) {
+    let runs = number("KEIRIN_PROGRAM_RUNS", 1);
+    let mut tested = 0;
+    test_all(&[folder], Compiler::Clang, |program| {
+        let Some(analyses) = &program.directives.diagnose else {
+            return Err("does not say `diagnose: ANALYSES`".to_owned());
+        };
+        tested += 1;
+        let mut wrong = BTreeMap::new();
+        for run in 1..=runs {
+            let side = ["0", "1"][(tested + run) % 2];
+            let result = run::diagnose(program, analyses, side).and_then(|it| compare(program, &it, false));
+            note(&mut wrong, format!("run {run} of side {side}"), result);
+        }
+        told(wrong, runs)
     });
 }
 

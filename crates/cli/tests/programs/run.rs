@@ -47,6 +47,13 @@ pub(super) fn watch_tasks(program: &Program, threads: &str, options: &[&str]) ->
     })
 }
 
+/// Runs a program once, on two threads, with a side of its branch that it is to execute if it can, and decides what it finds.
+pub(super) fn diagnose(program: &Program, analyses: &str, side: &str) -> Result<Outcome, String> {
+    watch_with(program, &["--diagnose", "--analysis", analyses], |command| {
+        command.env("OMP_NUM_THREADS", "2").env("SIDE", side);
+    })
+}
+
 fn watch_with(
     program: &Program,
     options: &[&str],

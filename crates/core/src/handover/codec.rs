@@ -314,6 +314,7 @@ impl Encode for Verdict {
                 Doubt::SearchGivenUp => 5,
                 Doubt::ValuesUnknown => 7,
                 Doubt::NeedsSolver => 8,
+                Doubt::OtherSide => 9,
             }),
         }
         Ok(())
@@ -332,6 +333,7 @@ impl Decode for Verdict {
             5 => Verdict::Suspected(Doubt::SearchGivenUp),
             7 => Verdict::Suspected(Doubt::ValuesUnknown),
             8 => Verdict::Suspected(Doubt::NeedsSolver),
+            9 => Verdict::Suspected(Doubt::OtherSide),
             _ => return None,
         })
     }

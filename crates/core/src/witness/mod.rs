@@ -67,7 +67,7 @@
 //! - where one token is signalled and received by very many tasks, the recording grows with the product of both.
 
 pub use candidates::Examine;
-pub use window::{Ask, Diagnosis};
+pub use window::{Ask, Diagnosis, Initial};
 
 mod candidates;
 mod decide;

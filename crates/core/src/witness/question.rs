@@ -15,6 +15,7 @@ mod values;
 
 use super::recording::{Effect, NONE, Operation, Place, Recording, Told, touched};
 use super::search::{Goal, Run};
+use super::window::Initial;
 use crate::diagnose::Formula;
 use crate::diagnose::problem::{Problem, Section};
 use crate::diagnose::solver::Literal;
@@ -48,29 +49,118 @@ const MOST_NEEDS: usize = 4096;
 
 /// Which operations write to which memory.
 #[derive(Debug, Default)]
-pub(super) struct Writes(FxHashMap<u64, Vec<Place>>);
+pub(super) struct Writes {
+    /// By stretches of memory.
+    to: FxHashMap<u64, Vec<Place>>,
+    /// For each task how many of its operations come before all that it reads of what others may have written otherwise. Up to there
+    /// it does the same in every schedule.
+    settled: Vec<u32>,
+    /// What writes whose values were not told have left, as the next read found it.
+    seen: FxHashMap<Place, u64>,
+    /// What memory held at first, where it is read.
+    initial: FxHashMap<(u64, u64), u64>,
+}
 
 impl Writes {
-    pub(super) fn new(recording: &Recording) -> Self {
+    pub(super) fn new(recording: &Recording, initial: Option<&Initial>) -> Self {
         let mut writes = Self::default();
         for (actor, record) in (0..).zip(&recording.actors) {
             for (index, operation) in (0..).zip(&record.operations) {
-                if let Some(does) = touched(operation.step.op).filter(|does| does.writes) {
+                if let Some(does) = touched(operation).filter(|does| does.writes) {
                     for stretch in does.bytes.0 / STRETCH..does.bytes.1.div_ceil(STRETCH) {
-                        writes.0.entry(stretch).or_default().push(Place { actor, index });
+                        writes.to.entry(stretch).or_default().push(Place { actor, index });
                     }
                 }
             }
         }
+        writes.settle(recording);
+        writes.look_at_reads(recording, initial);
         writes
+    }
+
+    /// Finds out what reads tell about writes before them, and what there is to know about memory that was not written.
+    fn look_at_reads(&mut self, recording: &Recording, initial: Option<&Initial>) {
+        let mut all: Vec<(u64, Place)> = Vec::new();
+        for (actor, record) in (0..).zip(&recording.actors).filter(|(_, record)| record.side_of.is_none()) {
+            let places = (0..).zip(&record.operations).filter(|(_, operation)| touched(operation).is_some());
+            all.extend(
+                places.map(|(index, operation)| (operation.step.moment.position, Place { actor, index })),
+            );
+        }
+        all.sort_unstable();
+        let mut last: FxHashMap<u64, Place> = FxHashMap::default();
+        for (_, place) in all {
+            let operation = recording.operation(place);
+            let Some(does) = touched(operation) else { continue };
+            if does.reads && does.bytes.1 - does.bytes.0 <= STRETCH {
+                let bits = recording.told(operation).and_then(|told| told.bits);
+                let before = last.get(&(does.bytes.0 / STRETCH)).copied();
+                let whole = |write: &Place| {
+                    touched(recording.operation(*write))
+                        .is_some_and(|did| did.bytes == does.bytes && !did.reads)
+                };
+                if let (Some(bits), Some(write)) = (bits, before.filter(whole)) {
+                    self.seen.entry(write).or_insert(bits);
+                }
+                if let (Some(initial), Op::Access { addr, size, .. } | Op::OtherPath { addr, size, .. }) =
+                    (initial.filter(|_| operation.is_of_first_life()), operation.step.op)
+                    && let Some(bits) = initial(addr.0, size)
+                {
+                    self.initial.insert(does.bytes, bits);
+                }
+            }
+            if does.writes {
+                let stretches = does.bytes.0 / STRETCH..does.bytes.1.div_ceil(STRETCH);
+                stretches.for_each(|stretch| _ = last.insert(stretch, place));
+            }
+        }
+    }
+
+    /// Finds out how far each task does the same in every schedule. Parents come before their children.
+    fn settle(&mut self, recording: &Recording) {
+        // What the first task does before it spawns another one comes before all others.
+        let is_spawn =
+            |operation: &Operation| matches!(operation.step.op, Op::Spawn { .. } | Op::Fork { .. });
+        let alone = recording.actors.first().map_or(0, |first| {
+            first.operations.iter().position(is_spawn).unwrap_or(first.operations.len()) as u32
+        });
+        let mut settled: Vec<u32> = Vec::with_capacity(recording.actors.len());
+        for (actor, record) in (0u32..).zip(&recording.actors) {
+            let task = record.side_of.map_or(actor, |(task, _)| task);
+            let start = match (record.side_of, record.spawned_at) {
+                (Some((task, before)), _) => {
+                    settled.get(task as usize).is_some_and(|settled| before <= *settled)
+                }
+                (None, Some(at)) => settled.get(at.actor as usize).is_some_and(|settled| at.index < *settled),
+                (None, None) => true,
+            };
+            let by_others = |operation: &Operation| {
+                let Some(does) = touched(operation).filter(|does| does.reads) else { return false };
+                self.to(recording, does.bytes).iter().any(|write| {
+                    recording.task_of(*write) != task && !(write.actor == 0 && write.index < alone)
+                })
+            };
+            let count = if start {
+                record.operations.iter().position(by_others).unwrap_or(record.operations.len())
+            } else {
+                0
+            };
+            settled.push(count as u32);
+        }
+        self.settled = settled;
+    }
+
+    /// True if an operation is done in the same way in every schedule, once it is done.
+    fn is_settled(&self, place: Place) -> bool {
+        self.settled.get(place.actor as usize).is_some_and(|settled| place.index < *settled)
     }
 
     /// Those that change some bytes.
     fn to(&self, recording: &Recording, bytes: (u64, u64)) -> Vec<Place> {
         let mut found: Vec<Place> = Vec::new();
         for stretch in bytes.0 / STRETCH..bytes.1.div_ceil(STRETCH) {
-            found.extend(self.0.get(&stretch).into_iter().flatten().filter(|place| {
-                touched(recording.operation(**place).step.op)
+            found.extend(self.to.get(&stretch).into_iter().flatten().filter(|place| {
+                touched(recording.operation(**place))
                     .is_some_and(|does| does.bytes.0 < bytes.1 && bytes.0 < does.bytes.1)
             }));
         }
@@ -279,16 +369,18 @@ impl<'q> Question<'q> {
                     self.branches.push(place);
                     match self.formula(operation) {
                         Some((_, operands)) => new.extend(operands),
+                        None if self.writes.is_settled(place) => {}
                         None => new.extend(self.reads_before(place)),
                     }
                 }
-                if self.care == Care::Values && touched(operation.step.op).is_some_and(|does| does.reads) {
+                if self.care == Care::Values && touched(operation).is_some_and(|does| does.reads) {
                     new.push(place);
                 }
             }
         }
         while let Some(read) = new.pop() {
-            if read.actor == NONE || !self.known_reads.insert(read) {
+            let is_read = |read: Place| touched(recording.operation(read)).is_some_and(|does| does.reads);
+            if read.actor == NONE || !is_read(read) || !self.known_reads.insert(read) {
                 continue;
             }
             changed = true;
@@ -318,7 +410,7 @@ impl<'q> Question<'q> {
         let reads = |actor: u32, until: u32| {
             (0..until).map(move |index| Place { actor, index }).filter(|place| {
                 let operation = self.recording.operation(*place);
-                touched(operation.step.op).is_some_and(|does| does.reads)
+                touched(operation).is_some_and(|does| does.reads)
             })
         };
         reads(place.actor, place.index).collect()
@@ -327,7 +419,7 @@ impl<'q> Question<'q> {
     /// The writes from which a read may get its value.
     fn sources(&mut self, read: Place) -> Vec<Place> {
         let recording = self.recording;
-        let Some(does) = touched(recording.operation(read).step.op) else { return Vec::new() };
+        let Some(does) = touched(recording.operation(read)) else { return Vec::new() };
         let observed = self.observed_source(read, does.bytes);
         let wanted = recording.told(recording.operation(read)).and_then(|told| told.bits);
         let mut writes = self.writes.to(recording, does.bytes);
@@ -348,7 +440,7 @@ impl<'q> Question<'q> {
             let all = writes.clone();
             writes.retain(|write| {
                 !all.iter().any(|other| {
-                    let covers = touched(recording.operation(*other).step.op)
+                    let covers = touched(recording.operation(*other))
                         .is_some_and(|other| other.bytes.0 <= does.bytes.0 && does.bytes.1 <= other.bytes.1);
                     covers && self.comes_before(*write, *other) && self.comes_before(*other, read)
                 })
@@ -383,7 +475,7 @@ impl<'q> Question<'q> {
     /// True if a write has written just what a read has read.
     fn observed_value(&self, write: Place, bytes: (u64, u64), wanted: Option<u64>) -> bool {
         let operation = self.recording.operation(write);
-        touched(operation.step.op).is_some_and(|does| does.bytes == bytes && !does.reads)
+        touched(operation).is_some_and(|does| does.bytes == bytes && !does.reads)
             && wanted.is_some()
             && self.recording.told(operation).and_then(|told| told.bits) == wanted
     }
@@ -435,7 +527,7 @@ impl<'q> Question<'q> {
         kept.extend(&self.branches);
         kept.extend(&self.reads);
         for read in &self.reads {
-            if let Some(does) = touched(recording.operation(*read).step.op) {
+            if let Some(does) = touched(recording.operation(*read)) {
                 kept.extend(self.writes.to(recording, does.bytes));
             }
         }

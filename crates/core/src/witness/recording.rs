@@ -5,6 +5,8 @@ mod told;
 
 pub(super) use told::{Told, touched};
 
+use told::Lives;
+
 use crate::event::{AtomicKind, BarrierId, LockId, LockMode, Op};
 use crate::finding::{Moment, RawStep};
 use crate::replay::Barrier;
@@ -40,8 +42,19 @@ pub(super) struct Operation {
     pub(super) held: u32,
     /// What was told about its value or its condition: a number of [`Recording::told`], or [`NONE`].
     told: u32,
+    /// Which life of its memory it touches.
+    life: u16,
+    /// It has read what nobody was seen to write.
+    pub(super) unseen: bool,
     /// Which stretch of [`Recording::needs`] tells what must have happened.
     needs: (u32, u32),
+}
+
+impl Operation {
+    /// True if its memory has been neither handed out nor given back.
+    pub(super) fn is_of_first_life(&self) -> bool {
+        self.life == 0
+    }
 }
 
 /// The locks that are held at some point, with modes.
@@ -131,6 +144,9 @@ pub(super) struct Recording {
     /// All operations are recorded, not only those that order others and those to be examined.
     pub(super) records_all: bool,
     told: Vec<Told>,
+    lives: Lives,
+    last_writes: FxHashMap<u64, Place>,
+    first_reads: FxHashMap<(u64, u64), Place>,
     needs: Vec<Place>,
     by_actor: FxHashMap<Actor, u32>,
     locks: FxHashMap<LockId, u32>,
@@ -211,13 +227,26 @@ impl Recording {
         // What it did itself comes before anyway.
         self.needs.extend(needs.iter().filter(|need| need.actor != actor));
         let needs = (first, self.needs.len() as u32);
+        let life = self.life_of(step.op);
         let record = &mut self.actors[actor as usize];
         let held = record.held.len() as u32;
         record.made_up = 0;
         record.side = NONE;
         record.operands.clear();
-        record.operations.push(Operation { step: *step, effect, other, held, told: NONE, needs });
-        Place { actor, index: record.operations.len() as u32 - 1 }
+        let unseen = false;
+        record.operations.push(Operation {
+            step: *step,
+            effect,
+            other,
+            held,
+            told: NONE,
+            life,
+            unseen,
+            needs,
+        });
+        let place = Place { actor, index: record.operations.len() as u32 - 1 };
+        self.note_write(place);
+        place
     }
 
     /// The last operation of a task that has ended.
@@ -292,6 +321,7 @@ impl Recording {
                 self.possible_lock(number, at, lock, mode, acquire);
             }
             Op::Value { .. } | Op::Operand { .. } | Op::Formula { .. } => self.tell(number, at.op),
+            Op::Alloc { size, addr } | Op::Free { size, addr } => self.lives.renew(addr, size),
             _ => self.order(number, at),
         }
     }

@@ -4,6 +4,7 @@
 use super::question::Care;
 use super::recording::{Operation, Place, Recording, touched};
 use super::search::{Goal, Run};
+use super::window::Initial;
 use crate::diagnose::Formula;
 use crate::event::{LockId, LockMode, Op};
 use crate::tasks::Actor;
@@ -28,6 +29,8 @@ struct Observed {
     first_reads: FxHashMap<u64, (u64, u64)>,
     /// From whom reads have read whose values were not told.
     writers: FxHashMap<Place, Vec<Option<Place>>>,
+    /// What writes have left, as the next read found it.
+    left: FxHashMap<Place, u64>,
 }
 
 /// A run that follows a schedule.
@@ -87,7 +90,7 @@ impl Simulation {
 }
 
 impl<'r> Validator<'r> {
-    pub(super) fn new(recording: &'r Recording) -> Self {
+    pub(super) fn new(recording: &'r Recording, initial: Option<&Initial>) -> Self {
         let mut signals = Signals::default();
         for (actor, record) in (0..).zip(&recording.actors) {
             for (index, operation) in (0..).zip(&record.operations) {
@@ -103,7 +106,7 @@ impl<'r> Validator<'r> {
         for signals in signals.values_mut() {
             signals.sort_unstable_by_key(|(position, _)| *position);
         }
-        Self { recording, signals, observed: Observed::new(recording) }
+        Self { recording, signals, observed: Observed::new(recording, initial) }
     }
 
     /// True if the schedule can happen and shows the goal, with as much care for values as is said.
@@ -239,7 +242,7 @@ impl<'r> Validator<'r> {
                 None => wanted == taken && !run.changed.contains(&place.actor),
             };
         }
-        let Some(does) = touched(operation.step.op) else { return true };
+        let Some(does) = touched(operation) else { return true };
         let size = does.bytes.1 - does.bytes.0;
         if does.reads {
             let mut read = (size <= 8).then_some(0);
@@ -261,9 +264,17 @@ impl<'r> Validator<'r> {
             }
         }
         if does.writes {
+            if value.is_none() && !does.reads && !run.changed.contains(&self.recording.task_of(place)) {
+                value = self.observed.left.get(&place).copied();
+            }
             let has_formula = told.is_some_and(|told| told.formula.is_some());
-            if has_formula || does.reads {
-                value = self.computed(run, operation, formulas);
+            if operation.unseen {
+                run.read.insert(place, value);
+            } else if has_formula || does.reads {
+                let computed = self.computed(run, operation, formulas);
+                // Who has read the same so far writes the same, however that is computed.
+                let same = !does.reads && !run.changed.contains(&self.recording.task_of(place));
+                value = computed.or(value.filter(|_| same));
             }
             for (at, byte) in (0u32..).zip(does.bytes.0..does.bytes.1) {
                 let byte_of = |value: u64| value.checked_shr(8 * at).unwrap_or(0) as u8;
@@ -329,7 +340,7 @@ impl<'r> Validator<'r> {
 }
 
 impl Observed {
-    fn new(recording: &Recording) -> Self {
+    fn new(recording: &Recording, initial: Option<&Initial>) -> Self {
         let mut observed = Self::default();
         if !recording.records_all {
             return observed;
@@ -337,7 +348,7 @@ impl Observed {
         let mut operations: Vec<(u64, Place)> = Vec::new();
         for (actor, record) in (0..).zip(&recording.actors).filter(|(_, record)| record.side_of.is_none()) {
             for (index, operation) in (0..).zip(&record.operations) {
-                if touched(operation.step.op).is_some() {
+                if touched(operation).is_some() {
                     operations.push((operation.step.moment.position, Place { actor, index }));
                 }
             }
@@ -346,12 +357,19 @@ impl Observed {
         let mut writers: FxHashMap<u64, Place> = FxHashMap::default();
         for (_, place) in operations {
             let operation = recording.operation(place);
-            let Some(does) = touched(operation.step.op) else { continue };
+            let Some(does) = touched(operation) else { continue };
             let bytes = does.bytes.0..does.bytes.1;
             match recording.told(operation).and_then(|told| told.bits) {
                 Some(bits) if does.reads => {
                     for byte in bytes.clone().filter(|byte| !writers.contains_key(byte)) {
                         observed.first_reads.entry(byte).or_insert((does.bytes.0, bits));
+                    }
+                    let from = writers.get(&does.bytes.0).filter(|from| {
+                        bytes.clone().all(|byte| writers.get(&byte) == Some(from))
+                            && touched(recording.operation(**from)).is_some_and(|did| did.bytes == does.bytes)
+                    });
+                    if let Some(from) = from {
+                        observed.left.entry(*from).or_insert(bits);
                     }
                 }
                 None if does.reads => {
@@ -362,6 +380,18 @@ impl Observed {
             }
             if does.writes {
                 writers.extend(bytes.map(|byte| (byte, place)));
+            }
+        }
+        if let Some(initial) = initial {
+            let mut reads = recording.actors.iter().flat_map(|record| &record.operations);
+            while let Some(operation) = reads.find(|operation| operation.is_of_first_life()) {
+                if let (Op::Access { addr, size, .. }, Some(does)) = (operation.step.op, touched(operation))
+                    && let Some(bits) = initial(addr.0, size).filter(|_| does.reads)
+                {
+                    for byte in does.bytes.0..does.bytes.1 {
+                        observed.first_reads.entry(byte).or_insert((does.bytes.0, bits));
+                    }
+                }
             }
         }
         observed

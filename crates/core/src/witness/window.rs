@@ -21,25 +21,36 @@ const MOST_SHOWN: usize = 40;
 /// Asks an SMT solver: its input, and its output unless that failed.
 pub type Ask = dyn Fn(&str) -> Option<String>;
 
+/// What memory of so many bytes, up to eight, holds when the program starts, if that is known.
+pub type Initial = dyn Fn(u64, u32) -> Option<u64>;
+
 /// What is needed to look at values and branches too.
 pub struct Diagnosis {
     /// The formulas of the trace, by id; none for one that cannot be read.
     pub formulas: Vec<Option<Formula>>,
     /// Asks an SMT solver, if there is one, about values that are too many to be gone through.
     pub ask: Option<Box<Ask>>,
+    /// What memory holds at first, if nobody has read it before it was written.
+    pub initial: Option<Box<Initial>>,
     /// No longer than so long for one claim.
     pub time: Duration,
 }
 
 impl std::fmt::Debug for Diagnosis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { formulas, ask, time } = self;
+        let Self { formulas, ask, initial, time } = self;
         f.debug_struct("Diagnosis")
             .field("formulas", formulas)
             .field("ask", &ask.is_some())
+            .field("initial", &initial.is_some())
             .field("time", time)
             .finish()
     }
+}
+
+/// What is known about memory at first.
+fn initial_of(diagnosis: Option<&Diagnosis>) -> Option<&Initial> {
+    diagnosis.and_then(|diagnosis| diagnosis.initial.as_deref())
 }
 
 /// What became of a claim.
@@ -92,7 +103,7 @@ impl<'r> Window<'r> {
             diagnosis,
             formulas: formulas.iter().map(|formula| formula.clone().map(Rc::new)).collect(),
             search: Search::new(recording),
-            validator: Validator::new(recording),
+            validator: Validator::new(recording, initial_of(diagnosis)),
             writes: None,
             hopeless: FxHashMap::default(),
             work: 0,
@@ -191,7 +202,7 @@ impl<'r> Window<'r> {
         let recording = self.recording;
         let writes = self.writes.get_or_insert_with(|| match care {
             Care::Operations => Writes::default(),
-            _ => Writes::new(recording),
+            _ => Writes::new(recording, initial_of(self.diagnosis)),
         });
         let (problem, places, branches) = match Question::ask(recording, &self.formulas, writes, care, goal) {
             Asked::Question(question) => *question,

@@ -23,8 +23,12 @@ fn findings(observed: &Observed) -> Vec<RawFinding> {
         }
     }
     let examine = Examine { races: true, steps: true, ..Examine::default() };
-    let diagnosis =
-        Diagnosis { formulas: observed.formulas.clone(), ask: None, time: Duration::from_secs(60) };
+    let diagnosis = Diagnosis {
+        formulas: observed.formulas.clone(),
+        ask: None,
+        initial: None,
+        time: Duration::from_secs(60),
+    };
     let examination = Examination::new(&flagged, examine).diagnosing(diagnosis);
     let options = ReplayOptions { keep_all: true, ..ReplayOptions::default() };
     let mut replay =

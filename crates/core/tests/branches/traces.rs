@@ -62,6 +62,7 @@ fn told(finding: &RawFinding) -> String {
         },
         Verdict::Suspected(Doubt::ValuesUnknown) => "values-unknown",
         Verdict::Suspected(Doubt::NeedsSolver) => "needs-solver",
+        Verdict::Suspected(Doubt::OtherSide) => "other-side",
         Verdict::Suspected(Doubt::LocksForbid) => "locks-forbid",
         Verdict::Suspected(_) => "suspected",
     };
@@ -87,7 +88,7 @@ fn traces_with_branches() {
         flagged.append(replay(&events, &TaskAtomicity::new(modes)).flagged);
         let torn = text.contains("# expect torn");
         let examine = Examine { races: true, steps: torn, ..Examine::default() };
-        let diagnosis = Diagnosis { formulas, ask: None, time: Duration::from_secs(60) };
+        let diagnosis = Diagnosis { formulas, ask: None, initial: None, time: Duration::from_secs(60) };
         let examination = Examination::new(&flagged, examine).diagnosing(diagnosis);
         let outcome = replay(&events, &examination);
         let mut found: BTreeSet<String> = outcome.findings.iter().map(told).collect();

@@ -2,5 +2,6 @@
 
 pub mod access;
 pub(crate) mod atomics;
+pub mod branches;
 pub mod functions;
 mod memory;

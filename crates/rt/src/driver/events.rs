@@ -104,6 +104,31 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.after(thread);
     }
 
+    fn minds_other_sides(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        if size == 0 || !layout::is_program(addr, size) || own::is_of(thread, addr) {
+            return;
+        }
+        if let Some(recorder) = &self.recorder {
+            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            recorder.event(thread, Op::OtherPath { kind, size, addr: Addr(addr as u64) }, pc, false);
+        }
+    }
+
+    fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, pc: usize) {
+        let Some(recorder) = self.recorder.as_ref().filter(|_| layout::is_program(lock, 1)) else { return };
+        self.on_object(lock, |objects| {
+            let (lock_id, _, new) = objects.lock();
+            if new {
+                telling::new_lock(lock_id, lock);
+            }
+            recorder.event(thread, Op::OtherPathLock { lock: lock_id, mode, acquire }, pc, false);
+        });
+    }
+
     fn atomic_awaited(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
         if layout::is_program(addr, size) {
             self.provoke_access(thread, kind, addr, size, pc);

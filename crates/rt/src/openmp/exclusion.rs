@@ -3,6 +3,9 @@
 //! The runtime calls back when a lock is free already: another thread may have it by then, and the trace would have two
 //! holders. So the functions with which programs give something back are defined again, and tell it before they do it. What
 //! was told then is not in the list of what the thread holds any more when the runtime calls back.
+//!
+//! A critical region is told by the variable that the compiler has made for its name: the lock behind it is the runtime's own, and
+//! not known before somebody has entered it.
 
 use super::ompt::mutex;
 use crate::intercept::arch::intercept;
@@ -10,7 +13,7 @@ use crate::real;
 use crate::tls;
 use crate::watch;
 use keirin_core::event::LockMode;
-use libc::{c_int, c_void};
+use libc::{c_int, c_uint, c_void};
 
 /// What stands for the lock that the runtime holds while a thread adds its part to the result of a reduction.
 static REDUCTION: u64 = 0;
@@ -22,34 +25,47 @@ struct Held {
     kind: c_int,
     /// As the runtime names it.
     lock: u64,
+    /// As it is told.
+    told: u64,
     /// How often it was taken, if it is a nested lock.
     times: u32,
 }
 
-/// What the calling thread holds, in the order in which it was taken.
-fn held() -> &'static mut Vec<Held> {
-    let mut list = tls::openmp().cast::<Vec<Held>>();
-    if list.is_null() {
-        list = Box::into_raw(Box::default());
-        tls::set_openmp(list.cast());
+/// What is kept for a thread.
+#[derive(Default)]
+struct Local {
+    /// What it holds, in the order in which it was taken.
+    held: Vec<Held>,
+    /// The name of the critical region that it is about to enter; 0 if there is none.
+    entering: u64,
+}
+
+/// What is kept for the calling thread.
+fn local() -> &'static mut Local {
+    let mut local = tls::openmp().cast::<Local>();
+    if local.is_null() {
+        local = Box::into_raw(Box::default());
+        tls::set_openmp(local.cast());
     }
     // SAFETY: it lives for ever, and is used by its own thread only, for the length of one of the functions below.
-    unsafe { &mut *list }
+    unsafe { &mut *local }
 }
 
 /// The calling thread has got something.
 pub(super) fn acquired(kind: c_int, lock: u64, place: usize) {
-    held().push(Held { kind, lock, times: 1 });
+    let local = local();
+    let told = if kind == mutex::CRITICAL && local.entering != 0 { local.entering } else { lock };
+    local.held.push(Held { kind, lock, told, times: 1 });
     if kind == mutex::ORDERED {
-        watch::happens_after(lock as usize, place);
+        watch::happens_after(told as usize, place);
     } else {
-        watch::lock_acquired(lock as usize, LockMode::Exclusive, place);
+        watch::lock_acquired(told as usize, LockMode::Exclusive, place);
     }
 }
 
 /// A nested lock was taken again.
 pub(super) fn acquired_again(lock: u64) {
-    if let Some(held) = held().iter_mut().rev().find(|held| held.lock == lock) {
+    if let Some(held) = local().held.iter_mut().rev().find(|held| held.lock == lock) {
         held.times += 1;
     }
 }
@@ -71,17 +87,37 @@ pub(super) fn reduction_ends(place: usize) {
 
 /// Tells that the latest one is given back of those that are meant.
 fn release(place: usize, is_meant: impl Fn(&Held) -> bool) {
-    let list = held();
+    let list = &mut local().held;
     let Some(at) = list.iter().rposition(is_meant) else { return };
     if list[at].times > 1 {
         list[at].times -= 1;
         return;
     }
-    let Held { kind, lock, .. } = list.remove(at);
+    let Held { kind, told, .. } = list.remove(at);
     if kind == mutex::ORDERED {
-        watch::happens_before(lock as usize, place);
+        watch::happens_before(told as usize, place);
     } else {
-        watch::lock_released(lock as usize, place);
+        watch::lock_released(told as usize, place);
+    }
+}
+
+/// Enters a critical region with a name.
+fn enter(name: *mut c_void, enter: impl FnOnce()) {
+    if !super::is_told() {
+        return enter();
+    }
+    local().entering = name as u64;
+    enter();
+    local().entering = 0;
+}
+
+intercept! {
+    fn __kmpc_critical(place: *mut c_void, thread: c_int, name: *mut c_void; _pc) {
+        enter(name, || real::__kmpc_critical(place, thread, name));
+    }
+
+    fn __kmpc_critical_with_hint(place: *mut c_void, thread: c_int, name: *mut c_void, hint: c_uint; _pc) {
+        enter(name, || real::__kmpc_critical_with_hint(place, thread, name, hint));
     }
 }
 

@@ -16,6 +16,7 @@ use keirin_core::analysis::tasks::{Block, Calls, Flagged, Questions};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
+use keirin_core::finding::RawStep;
 use keirin_core::replay::Fault;
 use keirin_core::sptree::{StepId, Structure};
 use keirin_core::tasks::{Actor, Effect, Known, Slot};
@@ -38,6 +39,8 @@ impl Worker {
             calls: Calls::default(),
             sets: None,
             sweeps: 0,
+            side: None,
+            beside: super::Beside::default(),
         }
     }
 }
@@ -72,6 +75,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// Forgets all that is known about a range.
     fn forget(&self, addr: usize, size: usize) {
         words::forget::<A>(addr, size, self.era.load(Ordering::Relaxed));
+        self.possible.forget(addr, size);
     }
 
     /// Something happened to the tasks that cannot be; it is left out.
@@ -105,6 +109,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.note_alone(&tasks);
                 self.note_edges(&tasks);
                 self.refresh(worker, &tasks);
+                let serial = if effect == Effect::Serial { worker.step } else { StepId::NONE };
+                self.serial.store(serial.0, Ordering::Relaxed);
                 if worker.step.0 >= words::MOST_STEPS {
                     self.overflown.fetch_add(1, Ordering::Relaxed);
                 }
@@ -124,7 +130,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.tell_hooks(worker);
     }
 
-    /// An atomic operation has been done on a word that is locked.
+    /// An atomic operation has been done on a word that is locked. None: it is to be disregarded.
     fn atomic_done(
         &self,
         thread: &mut Thread,
@@ -132,9 +138,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (addr, size): (usize, usize),
         pc: usize,
         locked: &mut words::LockedWord<'_, A>,
-    ) {
+    ) -> Option<RawStep> {
         if thread.ignoring > 0 {
-            return;
+            return None;
         }
         let op = Op::Atomic { kind, order, size: size as u8, addr: Addr(addr as u64) };
         let place = thread.place(pc, size as u32);
@@ -151,11 +157,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 worker.data.seen.learn(&*self.labels, &known);
             }
         }
-        let (word, offset) = (addr & !7, addr % 8);
-        let mask = (((1u32 << size.min(8 - offset)) - 1) << offset) as u8;
-        self.access_in_full(worker, findings, &at, (kind.access_kind(), word, mask), true, locked);
+        let (word, mask) = (addr & !7, bytes_of(addr, size));
+        let cells = &mut locked.record().cells;
+        self.access_in_full(worker, findings, &at, (kind.access_kind(), word, mask), true, cells);
         if kind == AtomicKind::Load {
-            return;
+            return Some(at);
         }
         let published = if order.releases() { self.publish(worker) } else { worker.data.fenced.clone() };
         let mut objects = locked.record().objects.at(addr);
@@ -178,7 +184,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             _ => *objects.atomic() = published,
         }
+        Some(at)
     }
+}
+
+/// The bytes of a word that an atomic operation touches.
+fn bytes_of(addr: usize, size: usize) -> u8 {
+    let offset = addr % 8;
+    (((1u32 << size.min(8 - offset)) - 1) << offset) as u8
 }
 
 impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
@@ -225,9 +238,34 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let word = TaskWord::of(addr);
         let Some(mut locked) = word.lock::<A>(addr & !7, self.era.load(Ordering::Relaxed)) else { return };
         let done = perform();
-        self.atomic_done(thread, done, (addr, size), pc, &mut locked);
+        let at = self.atomic_done(thread, done, (addr, size), pc, &mut locked);
         drop(locked);
+        if let Some(at) = at.filter(|_| self.possible.is_any()) {
+            let (worker, findings) = Self::parts_at_once(thread);
+            let what = (done.0.access_kind(), addr & !7, bytes_of(addr, size));
+            self.meet_possible(worker, findings, &at, what, true);
+        }
         self.after(thread);
+    }
+
+    fn minds_other_sides(&self) -> bool {
+        true
+    }
+
+    fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
+        if size > 0 && layout::is_program(addr, size) && !own::is_of(thread, addr) {
+            self.possible_access(thread, kind, addr, size, pc);
+        }
+    }
+
+    fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, _: usize) {
+        if layout::is_program(lock, 1) {
+            self.possible_lock(thread, lock, mode, acquire);
+        }
+    }
+
+    fn other_end(&self, thread: &mut Thread) {
+        Self::parts_at_once(thread).0.side = None;
     }
 
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, _: usize) {
@@ -536,6 +574,12 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
             self.analysis.end_of_run(&mut thread.findings);
             self.after(thread);
         }
+        let refused = self.possible.counts().1;
+        if refused > 0 {
+            telling::note(&format!(
+                "{refused} accesses that other sides of branches would do were not looked at: there were too many of them"
+            ));
+        }
         let overflown = self.overflown.load(Ordering::Relaxed);
         if overflown > 0 {
             telling::note(&format!(
@@ -574,6 +618,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
             figure("steps remembered at the end", kept),
             figure("times that finished steps were forgotten", u64::from(self.sweep.count())),
             figure("locks that could block each other", sets.discipline.blocking()),
+            figure("accesses of other branches", self.possible.counts().0),
         ]
     }
 

@@ -201,10 +201,26 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = to;
         }
+        if self.possible.is_any() && self.possible.may_be_in(addr, size) {
+            self.run_meets_possible(thread, run, addr, size);
+        }
         // The hooks pass over an access only if they may pass over all words of it.
         if is_one && all == Done::Unknown {
             Self::parts_at_once(thread).0.recent.add(run.kind, addr, size);
         }
+    }
+
+    /// Compares accesses of a run that lie side by side, and were told, with possible ones.
+    #[cold]
+    fn run_meets_possible(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
+        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.possible.may_have(*word)) {
+            let first = word + mask.trailing_zeros() as usize;
+            let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(first as u64) };
+            let at = step(thread, op, run.place);
+            let (worker, findings) = Self::parts_at_once(thread);
+            self.meet_possible(worker, findings, &at, (run.kind, word, mask), false);
+        }
+        self.after(thread);
     }
 
     /// Tells the part of a run between two addresses of a word. [`Done::No`]: another one might have something to tell.
@@ -232,8 +248,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             REFUSED.fetch_add(1, Ordering::Relaxed);
             return Done::No;
         };
-        let nothing_new =
-            self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, &mut locked);
+        let cells = &mut locked.record().cells;
+        let nothing_new = self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, cells);
         locked.settle(word, |step| self.is_past(step));
         self.after(thread);
         if nothing_new { Done::Unknown } else { Done::No }

@@ -76,6 +76,7 @@ pub(super) struct OwnSets {
     /// Nobody asks for families but with the sets of the run.
     families: Families,
     changes: FxHashMap<Change, LocksetId>,
+    supposed: FxHashMap<Change, LocksetId>,
 }
 
 impl OwnSets {
@@ -115,6 +116,31 @@ impl OwnSets {
             }
             self.changes.insert(change, locks);
         }
+        history.change(self.up_to_date(shared).0, locks);
+    }
+
+    /// A lock would be taken or released: nothing is said about the order in which locks are taken.
+    pub(super) fn suppose(
+        &mut self,
+        shared: &SharedSets,
+        history: &mut History,
+        (lock, mode): (LockId, LockMode),
+        acquire: bool,
+    ) {
+        let before = history.locks();
+        if self.supposed.len() >= MOST_CHANGES {
+            self.supposed.clear();
+        }
+        let locks = *self.supposed.entry((before, lock, mode, acquire)).or_insert_with(|| {
+            let locksets = &mut shared.lock().locksets;
+            let held = locksets.locks(before).iter().any(|(held, _)| *held == lock);
+            match (acquire, held) {
+                (true, false) => locksets.add(before, lock, mode),
+                (false, true) => locksets.remove(before, lock, mode),
+                // Taken once more, or not its own.
+                _ => before,
+            }
+        });
         history.change(self.up_to_date(shared).0, locks);
     }
 }

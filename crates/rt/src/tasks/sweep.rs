@@ -100,11 +100,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let labels = tasks.structure();
         let resolve = |step: StepId| labels.resolve(step);
         pages::for_each(|page| self.sweep_page(page, &resolve, labels));
+        self.possible.visit_steps(|step| *step = resolve(*step));
         self.analysis.visit_own_steps(&mut |step| *step = resolve(*step));
         let alone = StepId(self.alone.load(Ordering::Relaxed));
         if alone.is_some() {
             self.alone.store(resolve(alone).0, Ordering::Relaxed);
         }
+        // Its number may be another step's from now on.
+        self.serial.store(StepId::NONE.0, Ordering::Relaxed);
         self.for_each_worker(|worker| {
             worker.known.resolve(labels);
             let data = &mut worker.data;

@@ -159,6 +159,7 @@ pub(crate) struct Arguments {
     relocatable: bool,
     static_program: bool,
     debug: bool,
+    optimizes: Option<bool>,
     forbids_undefined: bool,
     no_default_libraries: bool,
     another_machine: bool,
@@ -200,6 +201,11 @@ impl Arguments {
 
     pub(crate) fn has_debug_flag(&self) -> bool {
         self.debug
+    }
+
+    /// Whether the user wants optimized code; None if nothing is said.
+    pub(crate) fn optimizes(&self) -> Option<bool> {
+        self.optimizes
     }
 
     pub(crate) fn is_static(&self) -> bool {
@@ -296,10 +302,13 @@ impl Arguments {
             }
             "-m32" | "-mx32" | "-m16" => self.another_machine = true,
             "-m64" => self.another_machine = false,
+            "-O0" => self.optimizes = Some(false),
             "-fopenmp" => self.openmp = true,
             "-fno-openmp" => self.openmp = false,
             _ => {
-                if let Some(list) = word.strip_prefix("-Wl,") {
+                if word.starts_with("-O") {
+                    self.optimizes = Some(true);
+                } else if let Some(list) = word.strip_prefix("-Wl,") {
                     for_linker.extend(list.split(',').map(str::to_owned));
                 } else if let Some(name) =
                     word.strip_prefix("-x").or_else(|| word.strip_prefix("--language="))

@@ -169,13 +169,27 @@ pub(crate) fn named(name: &OsStr) -> Result<Compiler> {
     }
 }
 
+/// The variable that names a compiler, and its value.
+fn of_environment(language: Language) -> (&'static str, Option<OsString>) {
+    let variable = match language {
+        Language::C => "KEIRIN_CC",
+        Language::Cxx => "KEIRIN_CXX",
+    };
+    (variable, std::env::var_os(variable).filter(|name| !name.is_empty()))
+}
+
+/// True if the environment names a compiler.
+pub(crate) fn is_named(language: Language) -> bool {
+    of_environment(language).1.is_some()
+}
+
 /// The compiler of the environment, or the first one that is found.
 pub(crate) fn find(language: Language) -> Result<Compiler> {
-    let (variable, names, package) = match language {
-        Language::C => ("KEIRIN_CC", ["cc", "gcc", "clang"], "gcc"),
-        Language::Cxx => ("KEIRIN_CXX", ["c++", "g++", "clang++"], "g++"),
+    let (names, package) = match language {
+        Language::C => (["cc", "gcc", "clang"], "gcc"),
+        Language::Cxx => (["c++", "g++", "clang++"], "g++"),
     };
-    if let Some(name) = std::env::var_os(variable).filter(|name| !name.is_empty()) {
+    if let (variable, Some(name)) = of_environment(language) {
         return named(&name).with_context(|| format!("{variable} is wrong"));
     }
     for name in names {
@@ -192,7 +206,7 @@ pub(crate) fn look_up(name: &OsStr) -> Option<PathBuf> {
 }
 
 /// All places on PATH where a command is, in order.
-fn everywhere(name: &OsStr) -> Vec<PathBuf> {
+pub(super) fn everywhere(name: &OsStr) -> Vec<PathBuf> {
     let path = Path::new(name);
     if path.components().count() > 1 {
         return is_program(path).then(|| path.to_owned()).into_iter().collect();

@@ -30,7 +30,7 @@ const KNOWN: [&str; 16] = [
 
 const TRIAL: &str = "static int count; int main(void) { return count; }\n";
 
-pub(super) fn examine(findings: &mut Findings) {
+pub(super) fn examine(install_pass: bool, findings: &mut Findings) {
     match runtime_files::unpack() {
         Ok(files) => {
             findings.good(format!("runtime unpacked to {}", files.folder().display()));
@@ -39,6 +39,7 @@ pub(super) fn examine(findings: &mut Findings) {
                 files.aliases().display()
             ));
             compilers(&files, findings);
+            pass(&files, install_pass, findings);
         }
         Err(error) => findings.problem(format!("{error:#}")),
     }
@@ -80,6 +81,15 @@ fn compilers(files: &RuntimeFiles, findings: &mut Findings) {
     }
     if !others.is_empty() {
         findings.good(format!("for --cc, KEIRIN_CC and KEIRIN_CXX there are {}", others.join(", ")));
+    }
+}
+
+/// The pass, which only some programs need: without it nothing is wrong, unless it was asked for.
+fn pass(files: &RuntimeFiles, install: bool, findings: &mut Findings) {
+    match compile::pass_state(files, install) {
+        Ok(state) => findings.good(state),
+        Err(error) if install => findings.problem(format!("{error:#}")),
+        Err(error) => findings.note(format!("no --branches, --diagnose and --loops: {error:#}")),
     }
 }
 

@@ -17,6 +17,10 @@ pub(super) const PREFIX: &str = "findings";
 /// The figures of an analysis of tasks: how many steps tasks had in all.
 pub(super) const STEPS: (&str, &str) = ("tasks", "steps");
 
+/// The figures of the compiler's pass: whether it tells what other sides of branches would do, and values.
+pub(super) const OTHER_SIDES: (&str, &str) = ("pass", "tells other sides of branches");
+pub(super) const VALUES: (&str, &str) = ("pass", "tells values");
+
 /// All processes that were watched, in the order of their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {

@@ -4,7 +4,7 @@
 //! While a program runs, an analysis of tasks tells that some schedule shows what it finds. To work such a schedule out takes
 //! the whole run.
 
-use super::{Collected, Program, Settings, Shown};
+use super::{Collected, Program, Settings, Shown, handovers};
 use crate::atomic::Blocks;
 use crate::cmd::Exit;
 use crate::cmd::check::{check_one, finish_to, name_analyses};
@@ -24,6 +24,12 @@ pub(super) const ANALYSIS: AnalysisName = AnalysisName::PtRacer;
 
 /// The name of a trace that nobody has asked for.
 const TRACE: &str = "run.ktrace";
+
+/// What a diagnosis lacks if the program was built without what it needs.
+const WITHOUT_PASS: &str = "the program does not tell the values that it reads, nor what the other sides of its branches would do: what is \
+                            reported takes no account of them; build it with keirin cc --diagnose, or keirin c++ --diagnose";
+const WITHOUT_VALUES: &str = "the program tells what the other sides of its branches would do, and no values: whether a schedule leads there \
+                              cannot be decided; build it with keirin cc --diagnose, or keirin c++ --diagnose";
 
 /// How a program is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +52,7 @@ impl Way {
         // Threads and tasks are different orders of one run: only a trace can be looked at twice.
         let mixed = !names.iter().all(|name| name.is_of_tasks());
         let kept = options.record.is_some() || options.witnesses.is_some();
-        if options.examine || kept || mixed { Way::Examined } else { Way::Tasks }
+        if options.examine || options.diagnose || kept || mixed { Way::Examined } else { Way::Tasks }
     }
 }
 
@@ -133,6 +139,16 @@ pub(super) fn told_none(elf: &Elf) -> Option<String> {
     })
 }
 
+/// What to say if a program does not tell what a diagnosis needs.
+fn told_values(collected: &Collected) -> Option<&'static str> {
+    let told = |what| collected.figure(what) > 0;
+    match (told(handovers::OTHER_SIDES), told(handovers::VALUES)) {
+        (_, true) => None,
+        (true, false) => Some(WITHOUT_VALUES),
+        (false, false) => Some(WITHOUT_PASS),
+    }
+}
+
 /// What to try next if PTRacer has found nothing.
 pub(super) fn next_when_clean(word: &str, options: &Options) -> Option<String> {
     (options.analysis.0 == [ANALYSIS])
@@ -143,6 +159,10 @@ pub(super) fn next_when_clean(word: &str, options: &Options) -> Option<String> {
 pub(super) fn record(folder: &Path, options: &Options, settings: &mut Settings) -> Result<PathBuf> {
     let path = options.record.clone().unwrap_or_else(|| folder.join(TRACE));
     settings.record(&path)?;
+    if options.diagnose && !options.exact_order {
+        // What was read tells which write it came from only if the two are in their order.
+        settings.set("exact-order", "1");
+    }
     Ok(path)
 }
 
@@ -179,6 +199,9 @@ pub(super) fn report(
         watched.inputs.push(program.name());
         watched.analyses = name_analyses(options);
         watched.notes.push("nothing was recorded: the program did nothing that is watched".to_owned());
+    }
+    if options.diagnose {
+        watched.notes.extend(told_values(collected).map(str::to_owned));
     }
     if watched.tasks == 0 {
         watched.notes.extend(program.elf().and_then(told_none));
@@ -251,7 +274,9 @@ mod tests {
         assert_eq!(way(&[("analysis", online)]), Way::Tasks);
         assert_eq!(way(&[("analysis", online), ("algorithm", "published")]), Way::Tasks);
         assert_eq!(way(&[("analysis", "ptracer,fasttrack")]), Way::Examined);
-        for (option, value) in [("examine", "true"), ("record", "x"), ("witnesses", "x")] {
+        for (option, value) in
+            [("examine", "true"), ("diagnose", "true"), ("record", "x"), ("witnesses", "x")]
+        {
             assert_eq!(way(&[("analysis", online), (option, value)]), Way::Examined, "{option}");
         }
     }

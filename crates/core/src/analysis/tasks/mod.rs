@@ -115,6 +115,8 @@ pub struct Present<'a, S: Relations> {
     pub actor: Actor,
     /// The access is an atomic operation.
     pub atomic: bool,
+    /// It is shown a second time, with another cell, beside accesses that the run did not do: nothing is remembered elsewhere.
+    pub beside: bool,
     /// The task's current step and how others stand to it.
     pub order: Order<'a, S>,
     /// The locks that the task holds.

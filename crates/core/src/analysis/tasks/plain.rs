@@ -14,8 +14,8 @@ pub struct Plain {
     pub reads: Option<(Entry, Entry)>,
 }
 
-/// An analysis that may keep no more than that of plain accesses. By default it looks at all accesses itself.
-pub trait KeepsPlain: super::TaskAnalysis {
+/// An analysis that may keep no more than that of plain accesses, from all threads at once. By default it looks at all accesses itself.
+pub trait KeepsPlain: super::TaskAnalysis<Cell: Send> {
     /// True if plain accesses need not be looked at by the analysis itself as long as they fit.
     fn keeps_plain(&self) -> bool {
         false

@@ -133,4 +133,4 @@ impl<A: TaskAnalysis> TaskAnalysis for Option<A> {
     }
 }
 
-impl<A: TaskAnalysis> KeepsPlain for Option<A> {}
+impl<A: TaskAnalysis<Cell: Send>> KeepsPlain for Option<A> {}

@@ -131,7 +131,7 @@ impl Random {
     pub(super) fn finding(&mut self) -> RawFinding {
         RawFinding {
             rule: Rule::ALL[self.below(5) as usize],
-            verdict: match self.below(9) {
+            verdict: match self.below(10) {
                 0 => Verdict::Observed,
                 1 => Verdict::OtherSchedule {
                     witness: Some(Box::new(Witness {
@@ -152,6 +152,7 @@ impl Random {
                 5 => Verdict::OtherSchedule { witness: None },
                 6 => Verdict::Suspected(Doubt::ValuesUnknown),
                 7 => Verdict::Suspected(Doubt::NeedsSolver),
+                8 => Verdict::Suspected(Doubt::OtherSide),
                 _ => Verdict::Suspected(Doubt::SearchGivenUp),
             },
             steps: self.list(5, Self::step),

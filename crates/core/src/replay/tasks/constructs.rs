@@ -102,6 +102,9 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
                 Ok(())
             }
             Op::Alloc { size, addr } | Op::Free { size, addr } => {
+                if self.analysis.records_all() {
+                    self.tell(position, event, task);
+                }
                 self.shadow.forget(addr, size);
                 for thread in &mut self.threads {
                     thread.recent.forget(addr, size);

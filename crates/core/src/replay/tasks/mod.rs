@@ -395,6 +395,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             at: &at,
             actor,
             atomic,
+            beside: false,
             order: Order { step, structure, known, questions: &mut self.questions },
             locks: data.history.locks(),
             step_instance: data.step_instance,

@@ -5,7 +5,7 @@ use crate::diagnose::Formula;
 use crate::diagnose::problem::{Condition, Operand, Read, Source, Value};
 use crate::diagnose::solver::Literal;
 use crate::event::Op;
-use crate::witness::recording::{Place, touched};
+use crate::witness::recording::{NONE, Place, touched};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -46,12 +46,14 @@ impl Question<'_> {
             let if_all: Vec<Literal> = self.happens(branch).into_iter().collect();
             match self.formula(operation) {
                 Some((formula, operands)) => {
-                    let operands = operands.iter().map(|place| operand(&numbers, place)).collect();
+                    let operands = operands.iter().map(|place| self.operand(&numbers, place)).collect();
                     let wanted = taken != turned;
                     self.problem.condition(Condition { if_all, formula, operands, wanted });
                 }
                 // Nobody knows what would turn it.
                 None if turned => self.nobody_knows(),
+                // It goes this way in every schedule.
+                None if self.writes.is_settled(branch) => {}
                 None => {
                     for read in self.reads_before(branch) {
                         self.as_observed(read, &numbers, &if_all, observed.get(&read).copied().flatten());
@@ -80,7 +82,7 @@ impl Question<'_> {
         if_all.push(sure);
         match (bits, Formula::parse("eq $1 $2")) {
             (Some(bits), Ok(formula)) => {
-                let operands = vec![operand(numbers, &read), Operand::Known(bits)];
+                let operands = vec![self.operand(numbers, &read), Operand::Known(bits)];
                 self.problem.condition(Condition {
                     if_all,
                     formula: Rc::new(formula),
@@ -99,7 +101,7 @@ impl Question<'_> {
     /// A read and its sources. Gives the one that was observed.
     fn read(&mut self, read: Place, numbers: &FxHashMap<Place, u32>) -> Option<Literal> {
         let recording = self.recording;
-        let does = touched(recording.operation(read).step.op)?;
+        let does = touched(recording.operation(read))?;
         let bytes = does.bytes;
         let from = self.observed_source(read, bytes);
         let wanted = recording.told(recording.operation(read)).and_then(|told| told.bits);
@@ -136,14 +138,28 @@ impl Question<'_> {
         writes.retain(|write| self.events.contains_key(write) && *write != read);
         // A write of only a part of it leaves a value that was put together.
         let whole = |write: &Place| {
-            touched(recording.operation(*write).step.op)
+            touched(recording.operation(*write))
                 .is_some_and(|does| does.bytes.0 <= bytes.0 && bytes.1 <= does.bytes.1)
         };
         self.unanswerable |= self.care == Care::Values && !writes.iter().all(whole);
+        self.unanswerable |= self.is_contradicted(from, bytes, wanted);
         let writes: Vec<u32> = writes.iter().map(|write| self.events[write]).collect();
         let happens = self.happens(read);
         self.problem.read(Read { event: self.events[&read], sources, writes }, happens);
         observed
+    }
+
+    /// True if a read did not get what the last write before it wrote, or what the first read found if there is none: somebody else
+    /// has written, unseen, or the two are told in the wrong order. Then nothing that follows from it is sure.
+    fn is_contradicted(&self, from: Option<Place>, bytes: (u64, u64), read: Option<u64>) -> bool {
+        let alone = |write: &Place| {
+            touched(self.recording.operation(*write)).is_some_and(|does| does.bytes == bytes && !does.reads)
+        };
+        let before = match from {
+            Some(write) => Some(write).filter(alone),
+            None => self.recording.first_read(bytes),
+        };
+        matches!((before, read), (Some(before), Some(bits)) if self.recording.left_otherwise(before, bytes, bits))
     }
 
     /// What a read of some memory got in the observed run before anything was written there.
@@ -152,17 +168,33 @@ impl Question<'_> {
             return self.recording.told(self.recording.operation(read))?.bits;
         }
         let same = |other: &Place| {
-            touched(self.recording.operation(*other).step.op).is_some_and(|does| does.bytes == bytes)
+            touched(self.recording.operation(*other)).is_some_and(|does| does.bytes == bytes)
                 && self.observed_source(*other, bytes).is_none()
         };
-        let first = self.known_reads.iter().filter(|other| same(other)).min()?;
-        self.recording.told(self.recording.operation(*first))?.bits
+        let first = self.known_reads.iter().filter(|other| same(other)).min();
+        let read = first.and_then(|first| self.recording.told(self.recording.operation(*first))?.bits);
+        read.or_else(|| self.writes.initial.get(&bytes).copied())
+    }
+
+    /// What was read, in a formula.
+    fn operand(&self, numbers: &FxHashMap<Place, u32>, place: &Place) -> Operand {
+        if let Some(number) = numbers.get(place) {
+            return Operand::Read(*number);
+        }
+        let unseen = |place: &Place| {
+            let operation = self.recording.operation(*place);
+            operation.unseen.then(|| self.recording.told(operation).and_then(|told| told.bits)).flatten()
+        };
+        Some(place)
+            .filter(|place| place.actor != NONE)
+            .and_then(unseen)
+            .map_or(Operand::Unknown, Operand::Known)
     }
 
     /// What a write writes, as far as a read of some bytes sees it.
     fn value(&self, write: Place, bytes: (u64, u64), numbers: &FxHashMap<Place, u32>) -> Value {
         let operation = self.recording.operation(write);
-        let Some(does) = touched(operation.step.op).filter(|does| does.bytes == bytes) else {
+        let Some(does) = touched(operation).filter(|does| does.bytes == bytes) else {
             return Value::Unknown;
         };
         let size = bytes.1 - bytes.0;
@@ -171,19 +203,23 @@ impl Question<'_> {
         }
         let mask = u64::MAX >> (64 - 8 * size);
         if let Some((formula, operands)) = self.formula(operation) {
-            let operands = operands.iter().map(|place| operand(numbers, place)).collect();
+            let operands = operands.iter().map(|place| self.operand(numbers, place)).collect();
             return Value::Computed(formula, operands, mask);
         }
         let told = self.recording.told(operation);
+        let is_told = told.is_some_and(|told| told.bits.is_some());
+        if !is_told && !does.reads && self.writes.is_settled(write) {
+            return self.writes.seen.get(&write).map_or(Value::Unknown, |bits| Value::Known(bits & mask));
+        }
         match told {
+            // Whatever it is computed from is the same in every schedule.
+            Some(told) if !does.reads && self.writes.is_settled(write) => {
+                told.bits.map_or(Value::Unknown, |bits| Value::Known(bits & mask))
+            }
             // There is a formula, and nobody knows it; or what is told is what was read.
             Some(told) if told.formula.is_some() || does.reads => Value::Unknown,
             Some(told) => told.bits.map_or(Value::Unknown, |bits| Value::Known(bits & mask)),
             None => Value::Unknown,
         }
     }
-}
-
-fn operand(numbers: &FxHashMap<Place, u32>, place: &Place) -> Operand {
-    numbers.get(place).map_or(Operand::Unknown, |number| Operand::Read(*number))
 }

@@ -6,6 +6,7 @@ use super::{Effect, NONE, Operation, Place, Record, Recording};
 use crate::event::{AccessKind, Addr, AtomicKind, FormulaId, LockMode, Op};
 use crate::finding::RawStep;
 use crate::tasks::Actor;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What was told about a value that was read or written, or about the condition of a branch.
@@ -26,10 +27,66 @@ pub(in crate::witness) struct Touched {
     pub(in crate::witness) writes: bool,
 }
 
-/// The memory that an operation touches, done or not.
-pub(in crate::witness) fn touched(op: Op) -> Option<Touched> {
+/// The memory that an operation touches, done or not: addresses of another life of the memory are others. A read that got what
+/// nobody was seen to write counts as the write.
+pub(in crate::witness) fn touched(operation: &Operation) -> Option<Touched> {
+    let Touched { bytes, reads, writes } = touched_by(operation.step.op)?;
+    let life = u64::from(operation.life) << LIFE_SHIFT;
+    let bytes = (bytes.0 ^ life, ((bytes.1 - 1) ^ life).saturating_add(1));
+    let unseen = operation.unseen;
+    Some(Touched { bytes, reads: reads && !unseen, writes: writes || unseen })
+}
+
+/// The first of the bits of an address that tell which life of the memory is meant: no addresses have them, neither those of programs nor
+/// those that names of text traces get.
+const LIFE_SHIFT: u32 = 48;
+/// Lives that can be told apart.
+const LIVES: u16 = 1 << 14;
+
+/// The memory that was handed out or given back, in stretches, each with its life.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    /// By first address: the end, and the life.
+    stretches: BTreeMap<u64, (u64, u16)>,
+    last: u16,
+}
+
+impl Lives {
+    /// From now on the memory is new.
+    pub(super) fn renew(&mut self, addr: Addr, size: u32) {
+        let (start, end) = (addr.0, addr.0.saturating_add(u64::from(size)));
+        if start >= end || start >> LIFE_SHIFT & u64::from(LIVES - 1) != 0 {
+            return;
+        }
+        let before = self.stretches.range(..start).next_back().map(|(first, stretch)| (*first, *stretch));
+        if let Some((first, (until, life))) = before.filter(|(_, (until, _))| *until > start) {
+            self.stretches.insert(first, (start, life));
+            if until > end {
+                self.stretches.insert(end, (until, life));
+            }
+        }
+        let within: Vec<(u64, (u64, u16))> =
+            self.stretches.range(start..end).map(|(first, stretch)| (*first, *stretch)).collect();
+        for (first, (until, life)) in within {
+            self.stretches.remove(&first);
+            if until > end {
+                self.stretches.insert(end, (until, life));
+            }
+        }
+        // After so many, one could be mistaken for an old one.
+        self.last = self.last % (LIVES - 1) + 1;
+        self.stretches.insert(start, (end, self.last));
+    }
+
+    fn of(&self, addr: u64) -> u16 {
+        let stretch = self.stretches.range(..=addr).next_back();
+        stretch.filter(|(_, (end, _))| addr < *end).map_or(0, |(_, (_, life))| *life)
+    }
+}
+
+fn touched_by(op: Op) -> Option<Touched> {
     let touch = |addr: Addr, size: u32, reads, writes| {
-        let bytes = (addr.0, addr.0.saturating_add(u64::from(size)));
+        let bytes = (addr.0, addr.0.saturating_add(u64::from(size.max(1))));
         Some(Touched { bytes, reads, writes })
     };
     match op {
@@ -43,7 +100,61 @@ pub(in crate::witness) fn touched(op: Op) -> Option<Touched> {
     }
 }
 
+/// Memory that is looked at as one, to see who wrote it last.
+const STRETCH: u64 = 8;
+
 impl Recording {
+    /// Which life of its memory an operation touches.
+    pub(super) fn life_of(&self, op: Op) -> u16 {
+        if self.records_all { touched_by(op).map_or(0, |does| self.lives.of(does.bytes.0)) } else { 0 }
+    }
+
+    /// Remembers who wrote memory last.
+    pub(super) fn note_write(&mut self, place: Place) {
+        if !self.records_all || self.is_possible(place) {
+            return;
+        }
+        if let Some(does) = touched(self.operation(place)).filter(|does| does.writes) {
+            let stretches = does.bytes.0 / STRETCH..does.bytes.1.div_ceil(STRETCH);
+            // A large block is not worth it: nobody tells values of it.
+            stretches.take(64).for_each(|stretch| _ = self.last_writes.insert(stretch, place));
+        }
+    }
+
+    /// True if a read got something else than the last write left there, or than the first read found there if nobody has written,
+    /// and that comes before it in every schedule: code that is not watched has written, on behalf of the task.
+    fn is_unseen(&mut self, read: Place, bits: u64) -> bool {
+        let Some(does) = touched(self.operation(read)).filter(|does| does.reads && !does.writes) else {
+            return false;
+        };
+        let before = match self.last_writes.get(&(does.bytes.0 / STRETCH)) {
+            Some(write) => {
+                let write = *write;
+                let whole = |did: Touched| did.bytes == does.bytes && !did.reads;
+                touched(self.operation(write)).is_some_and(whole).then_some(write)
+            }
+            // Nobody has written: then it is what the first one read.
+            None => Some(*self.first_reads.entry(does.bytes).or_insert(read)).filter(|first| *first != read),
+        };
+        before.is_some_and(|before| {
+            let spawned = self.actors[read.actor as usize].spawned.position;
+            let ordered = before.actor == read.actor || self.operation(before).step.moment.position < spawned;
+            ordered && self.left_otherwise(before, does.bytes, bits)
+        })
+    }
+
+    /// True if an operation is told to have left something else than this where it wrote, or to have found it.
+    pub(in crate::witness) fn left_otherwise(&self, before: Place, bytes: (u64, u64), bits: u64) -> bool {
+        let unused = 64 - 8 * (bytes.1 - bytes.0).clamp(1, 8);
+        let told = self.told(self.operation(before)).and_then(|told| told.bits);
+        told.is_some_and(|told| (told ^ bits) << unused != 0)
+    }
+
+    /// The first read of memory that nobody had written before.
+    pub(in crate::witness) fn first_read(&self, bytes: (u64, u64)) -> Option<Place> {
+        self.first_reads.get(&bytes).copied()
+    }
+
     /// The task whose operation it is, whichever way that went.
     pub(in crate::witness) fn task_of(&self, place: Place) -> u32 {
         self.actors[place.actor as usize].side_of.map_or(place.actor, |(task, _)| task)
@@ -181,7 +292,7 @@ impl Recording {
             }
             told => told,
         };
-        let does = touched(last.step.op);
+        let does = touched(last);
         let told = &mut self.told[told as usize];
         match op {
             Op::Value { bits } => told.bits = Some(bits),
@@ -196,6 +307,12 @@ impl Recording {
             let record = &mut self.actors[task as usize];
             let place = Place { actor: task, index: record.operations.len() as u32 - 1 };
             record.valued.push(place);
+            if let Op::Value { bits } = op
+                && self.is_unseen(place, bits)
+            {
+                self.actors[task as usize].operations[place.index as usize].unseen = true;
+                self.note_write(place);
+            }
         }
     }
 }

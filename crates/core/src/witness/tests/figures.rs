@@ -108,7 +108,7 @@ fn decide(set: u64) -> (String, Decision, Option<bool>) {
     let valid = match &decision {
         Decision::Feasible(events) => {
             let schedule = schedule(&goal, &places, events);
-            Some(Validator::new(&recording).is_valid(&goal, &schedule, Care::Branches, &formulas))
+            Some(Validator::new(&recording, None).is_valid(&goal, &schedule, Care::Branches, &formulas))
         }
         _ => None,
     };

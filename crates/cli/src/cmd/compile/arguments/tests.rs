@@ -195,3 +195,18 @@ fn a_prelude_comes_first_in_sources_of_cxx() {
         assert_eq!(arguments.place_of_prelude(Language::Cxx), in_cxx, "{line}");
     }
 }
+
+#[test]
+fn the_last_word_on_optimization_counts() {
+    for (line, expected) in [
+        ("-c a.c", None),
+        ("-O2 -c a.c", Some(true)),
+        ("-O -c a.c", Some(true)),
+        ("-Og -O0 a.c", Some(false)),
+        ("-O0 -Os a.c", Some(true)),
+        ("-o -O0 a.c", None),
+    ] {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        assert_eq!(Arguments::of(&words).optimizes(), expected, "{line}");
+    }
+}

@@ -252,7 +252,7 @@ impl TaskAnalysis for TaskAtomicity {
         if cell.told & self.all_told() != self.all_told() {
             keep_single(now, cell, part.kind);
         }
-        if self.has_groups() {
+        if self.has_groups() && !now.beside {
             nothing_new &= self.groups().access(now, region, part, findings);
         }
         nothing_new

@@ -1,0 +1,258 @@
+//! The compiler pass: what it tells, exactly, of small programs that are linked with a runtime which prints it; and programs of
+//! `tests/programs`, which must do the same with it as without.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const KEIRIN: &str = env!("CARGO_BIN_EXE_keirin");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pass");
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs");
+
+fn tell(name: &str) {
+    let output = run("19", name);
+    insta::assert_snapshot!(name, output);
+}
+
+#[test]
+fn figure_4() {
+    tell("figure_4");
+}
+
+#[test]
+fn sides() {
+    tell("sides");
+}
+
+#[test]
+fn locks() {
+    tell("locks");
+}
+
+#[test]
+fn locks_of_tbb() {
+    tell("tbb_locks");
+}
+
+#[test]
+fn openmp() {
+    tell("openmp");
+}
+
+#[test]
+fn values() {
+    tell("values");
+}
+
+#[test]
+fn redundant() {
+    tell("redundant");
+}
+
+#[test]
+fn switches() {
+    tell("switches");
+}
+
+#[test]
+fn loops() {
+    tell("loops");
+}
+
+/// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
+#[test]
+fn another_llvm_tells_the_same_sides() {
+    let version = "16";
+    if !has_llvm(version) {
+        println!("LLVM {version} is not installed: nothing to compare");
+        return;
+    }
+    for name in ["figure_4", "locks", "switches"] {
+        let sides = |output: &str| -> Vec<String> {
+            output.lines().filter(|line| line.starts_with("  other")).map(str::to_owned).collect()
+        };
+        assert_eq!(sides(&run(version, name)), sides(&run("19", name)), "{name}");
+    }
+}
+
+fn has_llvm(version: &str) -> bool {
+    let exists = |name: String| Command::new(name).arg("--version").output().is_ok();
+    exists(format!("clang++-{version}")) && exists(format!("llvm-config-{version}"))
+}
+
+/// Values, other sides and loops at once, with more optimization and with less than the pass needs.
+#[test]
+fn programs_behave_as_without() {
+    let programs = [
+        "clean/exceptions.cpp",
+        "clean/containers.cpp",
+        "clean/lock_free_stack.cpp",
+        "clean/bounded_queue.cpp",
+        "clean/futures.cpp",
+        "clean/sequence_lock.cpp",
+        "clean/long_jump.c",
+        "clean/reference_count.cpp",
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fake = fake_runtime(folder.path());
+    for (index, program) in programs.into_iter().enumerate() {
+        let source = Path::new(PROGRAMS).join(program);
+        let object = folder.path().join(format!("{index}.o"));
+        let executable = folder.path().join(index.to_string());
+        let level = if index % 2 == 0 { "-O2" } else { "-O0" };
+        let support = format!("-I{PROGRAMS}/support");
+        let language = if program.ends_with("cpp") {
+            ("c++", "clang++-19", "-std=gnu++20")
+        } else {
+            ("cc", "clang-19", "-std=gnu17")
+        };
+        let mut compile = Command::new(KEIRIN);
+        compile.args([
+            language.0,
+            "--cc",
+            language.1,
+            "--diagnose",
+            "--loops",
+            level,
+            language.2,
+            "-pthread",
+            "-w",
+            &support,
+            "-c",
+        ]);
+        good(compile.arg(&source).arg("-o").arg(&object));
+        good(Command::new("clang++-19").args([&object, &fake]).arg("-pthread").arg("-o").arg(&executable));
+        let output = good(&mut Command::new(&executable));
+        let text = std::fs::read_to_string(&source).expect("a source");
+        let expected: String = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("// prints: "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{program}");
+    }
+}
+
+#[test]
+fn gcc_is_refused() {
+    let output = keirin(&["c++", "--cc", "g++", "--branches", "-c", "none.cpp"]);
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("g++ cannot load the pass") && said.contains("llvm-19-dev"), "{said}");
+}
+
+#[test]
+fn old_llvm_is_refused() {
+    let output = keirin(&["c++", "--diagnose", "--cc", "clang++-14", "-c", "none.cpp"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("clang++-14 is clang 14; --branches, --diagnose and --loops need clang 16 or newer"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_not_followed_is_a_warning_that_can_be_switched_off() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let object = folder.path().join("object.o");
+    let source = Path::new(FOLDER).join("programs/sides.cpp");
+    let compile = |more: &[&str]| {
+        let mut command = Command::new(KEIRIN);
+        command.args(["c++", "--cc", "clang++-19", "--branches", "-Werror", "-c"]).args(more);
+        let output = good(command.arg(&source).arg("-o").arg(&object));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = compile(&[]);
+    assert!(
+        said.contains("sides.cpp:40:")
+            && said.contains("keirin does not see all that the other side of this branch would do: it has a"),
+        "{said}"
+    );
+    assert_eq!(compile(&["-Wno-pass-failed"]), "");
+}
+
+/// A cache of its own, in which three compilers at the same time find nothing: one of them builds.
+#[test]
+fn the_pass_is_built_once() {
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let outputs: Vec<Output> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..3)
+            .map(|number| {
+                let object = cache.path().join(format!("{number}.o"));
+                let cache = cache.path();
+                scope.spawn(move || {
+                    let mut command = Command::new(KEIRIN);
+                    command.env("KEIRIN_CACHE", cache).args([
+                        "c++",
+                        "--cc",
+                        "clang++-19",
+                        "--branches",
+                        "-c",
+                    ]);
+                    command.arg(Path::new(FOLDER).join("programs/figure_4.cpp")).arg("-o").arg(object);
+                    good(&mut command)
+                })
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join().expect("it ends")).collect()
+    });
+    let told = outputs.iter().filter(|output| {
+        String::from_utf8_lossy(&output.stderr).contains("building the pass for LLVM 19, once")
+    });
+    assert_eq!(told.count(), 1);
+}
+
+/// Builds a program with the runtime that prints, and returns what it prints.
+fn run(version: &str, name: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = Path::new(FOLDER).join("programs").join(name).with_extension("cpp");
+    let text = std::fs::read_to_string(&source).expect("a source");
+    let directive = |start: &str| -> Vec<String> {
+        let line = text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    let asked = directive("// pass: ");
+    let asked = if asked.is_empty() { vec!["--diagnose".to_owned()] } else { asked };
+    let compiler = format!("clang++-{version}");
+    let object = folder.path().join("object.o");
+    let mut compile = Command::new(KEIRIN);
+    compile.args(["c++", "--cc", &compiler]).args(asked).args([
+        "-O1",
+        "-std=gnu++20",
+        "-Wno-pass-failed",
+        "-c",
+    ]);
+    good(compile.args(directive("// flags: ")).arg(&source).arg("-o").arg(&object));
+    let executable = folder.path().join("program");
+    let mut link = Command::new(&compiler);
+    link.args([&object, &fake_runtime(folder.path())])
+        .args(directive("// link: "))
+        .arg("-o")
+        .arg(&executable);
+    good(&mut link);
+    let output = good(&mut Command::new(&executable));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn fake_runtime(folder: &Path) -> PathBuf {
+    let object = folder.join("fake_runtime.o");
+    good(
+        Command::new("clang-19")
+            .args(["-O1", "-c"])
+            .arg(Path::new(FOLDER).join("fake_runtime.c"))
+            .arg("-o")
+            .arg(&object),
+    );
+    object
+}
+
+fn keirin(words: &[&str]) -> Output {
+    Command::new(KEIRIN).args(words).output().expect("keirin runs")
+}
+
+/// Runs a command that must succeed.
+fn good(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} ended with {}: {said}", output.status);
+    output
+}

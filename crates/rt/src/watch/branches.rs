@@ -1,0 +1,120 @@
+//! What the compiler's pass tells beside accesses: values, conditions of branches, what their other sides would do, loops.
+//!
+//! Values and conditions are for traces only. What other sides would do is for analyses of tasks as well.
+
+use super::{is_on, watcher, with};
+use keirin_core::event::{AccessKind, LockMode, Op};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Somebody wants to hear what the other sides of branches would do.
+static OTHER_SIDES: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn set_minds_other_sides(minds: bool) {
+    OTHER_SIDES.store(minds, Ordering::Relaxed);
+}
+
+/// True if the run looks at what the other sides of branches would do.
+pub(crate) fn minds_other_sides() -> bool {
+    OTHER_SIDES.load(Ordering::Relaxed)
+}
+
+fn is_recorded() -> bool {
+    is_on() && watcher().is_some_and(|watcher| watcher.recorder().is_some())
+}
+
+/// What the thread's last access has read. Gives the number of the read in the running task; 0 if it is not told.
+pub fn read_value(addr: usize, bits: u64, size: u32) -> u32 {
+    let mut number = 0;
+    if is_recorded() {
+        with(|watcher, thread| {
+            if let Some(recorder) = watcher.recorder() {
+                number = recorder.read_value(thread, addr, bits, size);
+            }
+        });
+    }
+    number
+}
+
+/// What the thread's last access has written, and how that was computed: by a formula, which may be empty, from reads with these
+/// numbers; or it depends on nothing that was read.
+pub fn write_value(addr: usize, bits: u64, size: u32, computed: Option<(&[u8], &[u32])>) {
+    if is_recorded() {
+        with(|watcher, thread| {
+            if let Some(recorder) = watcher.recorder() {
+                recorder.write_value(thread, addr, bits, size, computed);
+            }
+        });
+    }
+}
+
+/// A branch, with its condition; the formula is empty if that is not known.
+pub fn branch(taken: bool, formula: &[u8], reads: &[u32], pc: usize) {
+    if is_recorded() {
+        with(|watcher, thread| {
+            if let Some(recorder) = watcher.recorder() {
+                recorder.event(thread, Op::Branch { taken }, pc, false);
+                if !formula.is_empty() {
+                    recorder.computed(thread, formula, reads);
+                }
+            }
+        });
+    }
+}
+
+/// An access that the side would do that the last branch did not take.
+pub fn other_access(kind: AccessKind, addr: usize, size: usize, pc: usize) {
+    if minds_other_sides() {
+        with(|watcher, thread| watcher.other_access(thread, kind, addr, size, pc));
+    }
+}
+
+/// What the last such access would write.
+pub fn other_value(bits: u64) {
+    if is_recorded() {
+        with(|watcher, thread| {
+            if let Some(recorder) = watcher.recorder() {
+                recorder.other_value(thread, bits);
+            }
+        });
+    }
+}
+
+/// A lock that the side would acquire or release that the last branch did not take.
+pub fn other_lock(lock: usize, mode: LockMode, acquire: bool, pc: usize) {
+    if minds_other_sides() {
+        with(|watcher, thread| watcher.other_lock(thread, lock, mode, acquire, pc));
+    }
+}
+
+/// All that is known of the other side was told.
+pub fn other_end() {
+    if minds_other_sides() {
+        with(|watcher, thread| watcher.other_end(thread));
+    }
+}
+
+fn in_loop(number: u64, pc: usize, op: fn(keirin_core::event::LoopId) -> Op) {
+    if is_recorded() {
+        with(|watcher, thread| {
+            if let Some(recorder) = watcher.recorder() {
+                let loop_id = recorder.loop_id(number);
+                recorder.event(thread, op(loop_id), pc, false);
+            }
+        });
+    }
+}
+
+/// A loop is entered. The number is the same in every run.
+pub fn loop_entered(number: u64, pc: usize) {
+    in_loop(number, pc, |loop_id| Op::LoopEnter { loop_id });
+}
+
+/// An iteration of a loop begins.
+pub fn loop_iterated(number: u64, pc: usize) {
+    in_loop(number, pc, |loop_id| Op::LoopIteration { loop_id });
+}
+
+/// A loop is left.
+pub fn loop_left(number: u64, pc: usize) {
+    in_loop(number, pc, |loop_id| Op::LoopExit { loop_id });
+}

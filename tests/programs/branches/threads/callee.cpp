@@ -1,0 +1,40 @@
+// The side calls a function, which does it.
+//
+// diagnose: ptracer
+// expect: data-race (A) (B) of Y
+
+#include "in_parallel.h"
+#include <mutex>
+
+int Y, state;
+std::mutex m;
+
+APART static void store(int value)
+{
+    Y = value; // (A)
+}
+
+APART void reader()
+{
+    m.lock();
+    int seen = state;
+    m.unlock();
+    if (seen)
+        store(1);
+}
+
+APART void writer()
+{
+    m.lock();
+    state = 1;
+    m.unlock();
+    m.lock();
+    Y = 2; // (B)
+    m.unlock();
+}
+
+int main()
+{
+    state = 0;
+    in_parallel(reader, writer);
+}
