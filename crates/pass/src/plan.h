@@ -67,7 +67,7 @@ private:
     Flow &Ways = Around.flow(*I.getFunction());
     if (Made.Targets.size() < 2)
       return;
-    Made.Records = Asked.Branches && !isOfStandardLibrary(Origin) && Ways.next(I.getParent()).size() >= 2;
+    Made.Records = Asked.Branches && !isOfStandardLibrary(Origin) && Ways.next(I.getParent()).size() >= 2 && dependsOnOthers(Condition);
     if (Made.Records)
       follow(Into, Made);
     Into.Branches.push_back(std::move(Made));
@@ -117,6 +117,29 @@ private:
     }
     if (Whole && Any)
       Missing.followed();
+  }
+
+  /// True if what others write can take part in a condition: it is read here, or by a function of the program that is called. About
+  /// one that comes from parameters alone nothing could be decided, and there are many of them.
+  bool dependsOnOthers(Value *Condition) {
+    SmallPtrSet<Value *, 16> Seen;
+    SmallVector<Value *, 16> Open{Condition};
+    while (!Open.empty() && Seen.size() < 256) {
+      auto *I = dyn_cast<Instruction>(Open.pop_back_val());
+      if (!I || !Seen.insert(I).second)
+        continue;
+      auto *Call = dyn_cast<CallBase>(I);
+      if (Call && !isa<IntrinsicInst>(Call)) {
+        if (Around.Known.of(*Call).What == LockOperation::Try || (!Around.harmless(*Call) && !Call->isInlineAsm()))
+          return true;
+      } else if (I->mayReadFromMemory()) {
+        if (!Around.Memory.of(*I).empty())
+          return true;
+      } else {
+        append_range(Open, I->operands());
+      }
+    }
+    return false;
   }
 
   /// True if a condition says whether a lock was taken: then more than the condition decides what the sides may do.

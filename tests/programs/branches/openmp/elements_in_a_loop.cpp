@@ -2,7 +2,7 @@
 //
 // needs: openmp
 // diagnose: ptracer
-// expect: data-race (A) (B) of cells
+// expect: data-race (A) (B)
 
 #include "in_parallel.h"
 #include <mutex>

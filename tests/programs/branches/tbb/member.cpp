@@ -3,7 +3,7 @@
 // needs: tbb
 // cc: -DUSE_TBB
 // diagnose: ptracer
-// expect: data-race (A) (B) of counter.total
+// expect: data-race (A) (B)
 
 #include "in_parallel.h"
 #include <mutex>

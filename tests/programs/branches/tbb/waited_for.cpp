@@ -24,8 +24,6 @@ APART void writer()
     m.lock();
     state = 1;
     m.unlock();
-    m.unlock();
-    m.lock();
     Y = 2;
 }
 

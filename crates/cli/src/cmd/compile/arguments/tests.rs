@@ -206,7 +206,6 @@ fn the_last_word_on_optimization_counts() {
         ("-O0 -Os a.c", Some(true)),
         ("-o -O0 a.c", None),
     ] {
-        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert_eq!(Arguments::of(&words).optimizes(), expected, "{line}");
+        assert_eq!(look(line).optimizes(), expected, "{line}");
     }
 }
