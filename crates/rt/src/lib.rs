@@ -38,6 +38,7 @@ pub mod rust;
 mod shadow;
 mod spin;
 pub mod start;
+mod steering;
 mod tasks;
 mod tbb;
 mod telling;

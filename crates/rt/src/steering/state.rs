@@ -1,0 +1,561 @@
+//! How far a steered run has come, and who must wait.
+//!
+//! The points before the goal, and those of an ordered goal, happen one after the other: who comes to a later one waits for its
+//! turn. Of a goal that is to come together, whoever comes first waits for the other.
+//!
+//! A plain access is told right before it is done. It has happened when its thread is seen again.
+
+use super::plan::{Goal, Kind, Plan, Whole};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// At one point threads are held no more often than this: what has not shown itself by then will not, and the program is to end.
+pub(super) const MOST_HOLDS: u32 = 20;
+
+/// What a thread is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Go,
+    /// Ask again soon.
+    Wait,
+}
+
+/// Something that a thread is about to do at a place of the plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Arrival {
+    /// The points that have the place: a bit each.
+    pub(super) points: u64,
+    /// The memory, or the first byte of a lock.
+    pub(super) bytes: Range<usize>,
+    pub(super) writes: bool,
+    pub(super) atomic: bool,
+}
+
+impl Arrival {
+    fn is_at(&self, point: usize) -> bool {
+        self.points >> point & 1 == 1
+    }
+}
+
+/// How far the run has come.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// So many points have happened.
+    next: usize,
+    /// What a thread was about to do when it was seen last.
+    under_way: Option<(u32, usize)>,
+    /// The thread of each actor.
+    actors: Vec<Option<u32>>,
+    memory: Vec<Option<Range<usize>>>,
+    /// Who waits for another to come together.
+    waiting: Vec<(u32, Arrival)>,
+    /// How often somebody came to each point.
+    pub(super) arrivals: Vec<u64>,
+    /// How often somebody was held at each point, and in the midst of the goal.
+    holds: Vec<u32>,
+    holds_between: u32,
+    /// Arrivals at the goal.
+    attempts: u64,
+    /// How many locks each thread holds.
+    locks: FxHashMap<u32, u32>,
+    /// What was so when the first point of the goal happened, and what has come since.
+    locks_at_first: u32,
+    blocks_since: u32,
+    held_at_lock: bool,
+    held_outside: bool,
+    /// The point at which a thread waited when the goal was reached.
+    pub(super) confirmed: Option<usize>,
+}
+
+impl State {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let count = plan.points.len();
+        let numbers = plan.points.iter().flat_map(|point| [point.actor, point.memory]).flatten();
+        let most = numbers.max().map_or(0, |most| most + 1);
+        Self {
+            actors: vec![None; most],
+            memory: vec![None; most],
+            arrivals: vec![0; count],
+            holds: vec![0; count],
+            ..Self::default()
+        }
+    }
+
+    /// True if it matters what a thread does beside the points.
+    pub(super) fn is_attentive(&self, plan: &Plan) -> bool {
+        self.confirmed.is_none() && (self.under_way.is_some() || self.is_inside(plan))
+    }
+
+    /// True if an ordered goal has begun.
+    fn is_inside(&self, plan: &Plan) -> bool {
+        plan.goal == Goal::Ordered && self.next > plan.before
+    }
+
+    /// The thread whose region is torn, as far as it is known.
+    fn owner(&self, plan: &Plan) -> Option<u32> {
+        self.actors[plan.points[plan.last()].actor?]
+    }
+
+    /// A thread goes on: what it was about to do has happened.
+    pub(super) fn seen(&mut self, me: u32) {
+        if let Some((thread, point)) = self.under_way
+            && thread == me
+        {
+            self.under_way = None;
+            self.next = point + 1;
+        }
+    }
+
+    /// A thread is about to access memory, to wait for a lock or to release one. `again`: it waits already.
+    pub(super) fn arrive(&mut self, plan: &Plan, me: u32, arrival: &Arrival, again: bool) -> Order {
+        if !again {
+            self.seen(me);
+            self.count(plan, arrival, |kind| kind != Kind::Acquire);
+        }
+        if self.confirmed.is_some() {
+            return Order::Go;
+        }
+        if plan.goal == Goal::Together && self.next == plan.before && self.under_way.is_none() {
+            return self.meet(plan, me, arrival, again);
+        }
+        self.in_turn(plan, me, arrival, again)
+    }
+
+    fn count(&mut self, plan: &Plan, arrival: &Arrival, counts: impl Fn(Kind) -> bool) {
+        for (point, count) in self.arrivals.iter_mut().enumerate() {
+            *count += u64::from(arrival.is_at(point) && counts(plan.points[point].kind));
+        }
+    }
+
+    /// The two points of the goal are to come together.
+    fn meet(&mut self, plan: &Plan, me: u32, arrival: &Arrival, again: bool) -> Order {
+        let sides = [(plan.before, plan.before + 1), (plan.before + 1, plan.before)];
+        for (_, other) in sides.into_iter().filter(|(mine, _)| arrival.is_at(*mine)) {
+            let conflicts = |(thread, there): &&(u32, Arrival)| {
+                *thread != me
+                    && there.is_at(other)
+                    && overlap(&there.bytes, &arrival.bytes)
+                    && (there.writes || arrival.writes)
+                    && !(there.atomic && arrival.atomic)
+            };
+            if self.waiting.iter().any(|waiting| conflicts(&waiting)) {
+                self.confirmed = Some(other);
+                return Order::Go;
+            }
+        }
+        if self.waiting.iter().any(|(thread, _)| *thread == me) {
+            return Order::Wait;
+        }
+        let held =
+            sides.iter().map(|side| side.0).find(|&point| arrival.is_at(point) && plan.points[point].holds);
+        let Some(point) = held else { return Order::Go };
+        self.attempts += 1;
+        if self.attempts <= plan.skip || !self.may_wait(point, again) {
+            return Order::Go;
+        }
+        self.waiting.push((me, arrival.clone()));
+        Order::Wait
+    }
+
+    /// The points come one after the other.
+    fn in_turn(&mut self, plan: &Plan, me: u32, arrival: &Arrival, again: bool) -> Order {
+        let next = self.next;
+        let ordered = plan.goal == Goal::Ordered;
+        if self.under_way.is_none() && arrival.is_at(next) && self.fits(plan, next, me, &arrival.bytes) {
+            if plan.points[next].kind == Kind::Acquire {
+                // It is done when the lock is had.
+                return Order::Go;
+            }
+            if ordered && next == plan.before && !again {
+                self.attempts += 1;
+                if self.attempts <= plan.skip {
+                    return Order::Go;
+                }
+            }
+            self.take(plan, next, me, &arrival.bytes);
+            return Order::Go;
+        }
+        if self.is_inside(plan)
+            && self.owner(plan) == Some(me)
+            && self.under_way.is_none()
+            && arrival.is_at(plan.before)
+            && plan.points[plan.before].kind != Kind::Acquire
+        {
+            // The region is left and entered anew.
+            self.reset(plan);
+            self.take(plan, plan.before, me, &arrival.bytes);
+            return Order::Go;
+        }
+        let first = if self.under_way.is_some() { next } else { next + 1 };
+        let later = (first..plan.points.len()).find(|&point| {
+            arrival.is_at(point) && plan.points[point].holds && self.fits(plan, point, me, &arrival.bytes)
+        });
+        match later {
+            Some(point) if self.may_wait(point, again) => Order::Wait,
+            _ => Order::Go,
+        }
+    }
+
+    fn may_wait(&mut self, point: usize, again: bool) -> bool {
+        if again {
+            return true;
+        }
+        self.holds[point] += 1;
+        self.holds[point] <= MOST_HOLDS
+    }
+
+    /// True if a thread, with memory, can be the one of a point.
+    fn fits(&self, plan: &Plan, point: usize, me: u32, bytes: &Range<usize>) -> bool {
+        let point = &plan.points[point];
+        let by_actor = point.actor.is_none_or(|actor| match self.actors[actor] {
+            Some(thread) => thread == me,
+            None => !self.actors.contains(&Some(me)),
+        });
+        let known = point.memory.and_then(|memory| self.memory[memory].as_ref());
+        by_actor && known.is_none_or(|known| overlap(known, bytes))
+    }
+
+    /// A thread is about to do a point, or has done it.
+    fn take(&mut self, plan: &Plan, point: usize, me: u32, bytes: &Range<usize>) {
+        let Plan { points, goal, before, .. } = plan;
+        if let Some(actor) = points[point].actor {
+            self.actors[actor] = Some(me);
+        }
+        if let Some(memory) = points[point].memory {
+            self.memory[memory].get_or_insert_with(|| bytes.clone());
+        }
+        if *goal == Goal::Ordered && point == *before {
+            self.locks_at_first = self.locks.get(&me).copied().unwrap_or(0);
+            (self.blocks_since, self.held_at_lock, self.held_outside) = (0, false, false);
+        }
+        if point == plan.last() {
+            self.confirmed = Some(point);
+        } else if points[point].kind == Kind::Acquire {
+            self.next = point + 1;
+        } else {
+            self.under_way = Some((me, point));
+        }
+    }
+
+    /// The goal begins anew.
+    fn reset(&mut self, plan: &Plan) {
+        self.next = self.next.min(plan.before);
+        self.under_way = None;
+        for point in &plan.points[plan.before..] {
+            point.actor.into_iter().for_each(|actor| self.actors[actor] = None);
+            point.memory.into_iter().for_each(|memory| self.memory[memory] = None);
+        }
+    }
+
+    /// A thread has waited long enough.
+    pub(super) fn give_up(&mut self, plan: &Plan, me: u32, between: bool) {
+        self.waiting.retain(|(thread, _)| *thread != me);
+        if !between && self.is_inside(plan) && self.owner(plan) == Some(me) {
+            self.reset(plan);
+        }
+    }
+
+    /// A thread does something beside the points; `at_lock`: it is about to wait for a lock. If it is in the midst of the goal
+    /// and does not hold any more what it held at the first point, or is about to hold what the others may need, they come now.
+    pub(super) fn between(&mut self, plan: &Plan, me: u32, at_lock: bool, again: bool) -> Order {
+        if !again {
+            self.seen(me);
+        }
+        let waits = self.confirmed.is_none()
+            && self.is_inside(plan)
+            && self.owner(plan) == Some(me)
+            && plan.points[self.next].actor != plan.points[plan.last()].actor
+            && plan.points[plan.last()].holds;
+        if !waits {
+            return Order::Go;
+        }
+        if again {
+            return Order::Wait;
+        }
+        let locks = self.locks.get(&me).copied().unwrap_or(0);
+        let held = match at_lock {
+            true if locks <= self.locks_at_first => &mut self.held_at_lock,
+            false if locks < self.locks_at_first => &mut self.held_outside,
+            _ => return Order::Go,
+        };
+        if std::mem::replace(held, true) || self.holds_between >= MOST_HOLDS {
+            return Order::Go;
+        }
+        self.holds_between += 1;
+        Order::Wait
+    }
+
+    /// A thread has a lock.
+    pub(super) fn acquired(&mut self, plan: &Plan, me: u32, arrival: &Arrival) {
+        self.seen(me);
+        *self.locks.entry(me).or_default() += 1;
+        self.count(plan, arrival, |kind| kind == Kind::Acquire);
+        if self.confirmed.is_some() || self.next >= plan.points.len() {
+            return;
+        }
+        if let Some((_, point)) = self.under_way
+            && plan.points[point].kind == Kind::Release
+            && plan.points[point].memory.and_then(|memory| self.memory[memory].clone())
+                == Some(arrival.bytes.clone())
+        {
+            // It could not be had before that.
+            (self.under_way, self.next) = (None, point + 1);
+        }
+        let next = self.next;
+        let is_next = self.under_way.is_none()
+            && arrival.is_at(next)
+            && plan.points[next].kind == Kind::Acquire
+            && self.fits(plan, next, me, &arrival.bytes);
+        if is_next {
+            self.take(plan, next, me, &arrival.bytes);
+        }
+    }
+
+    /// A thread is about to release a lock: to be told before it arrives at a point where it does so.
+    pub(super) fn releases(&mut self, plan: &Plan, me: u32) {
+        self.seen(me);
+        let locks = self.locks.entry(me).or_default();
+        *locks = locks.saturating_sub(1);
+        if *locks == 0 {
+            self.left(plan, me, Whole::Section);
+        }
+    }
+
+    /// A thread has begun an atomic block.
+    pub(super) fn block_begins(&mut self, plan: &Plan, me: u32) {
+        self.seen(me);
+        if self.is_inside(plan) && self.owner(plan) == Some(me) {
+            self.blocks_since += 1;
+        }
+    }
+
+    /// A thread ends its innermost atomic block.
+    pub(super) fn block_ends(&mut self, plan: &Plan, me: u32) {
+        self.seen(me);
+        if self.owner(plan) != Some(me) {
+            return;
+        }
+        match self.blocks_since.checked_sub(1) {
+            Some(left) => self.blocks_since = left,
+            None => self.left(plan, me, Whole::Block),
+        }
+    }
+
+    /// A thread leaves what was to be whole, if that was of this kind.
+    pub(super) fn left(&mut self, plan: &Plan, me: u32, whole: Whole) {
+        self.seen(me);
+        let inside = self.confirmed.is_none() && self.is_inside(plan);
+        if plan.whole == whole && inside && self.owner(plan) == Some(me) {
+            self.reset(plan);
+        }
+    }
+}
+
+fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Order::{Go, Wait};
+    use super::*;
+
+    fn plan(goal: &str, whole: &str, skip: u64, points: &[(&str, &str, &str, &str)]) -> Plan {
+        let mut text = format!("goal\t{goal}\nwhole\t{whole}\nskip\t{skip}\npatience\t1\n");
+        for (index, (part, kind, actor, memory)) in points.iter().enumerate() {
+            text +=
+                &format!("point\t{part}\t{kind}\t{actor}\t{memory}\thold\tprog\t\t{index:x}0-{index:x}1\n");
+        }
+        Plan::parse(&text).expect("a plan")
+    }
+
+    fn at(points: &[usize], start: usize) -> Arrival {
+        let points = points.iter().fold(0, |bits, point| bits | 1 << point);
+        Arrival { points, bytes: start..start + 4, writes: true, atomic: false }
+    }
+
+    const RACE: [(&str, &str, &str, &str); 2] = [("goal", "access", "0", "0"), ("goal", "access", "1", "0")];
+
+    #[test]
+    fn a_race_is_seen_when_both_are_about_to_access_the_same_bytes() {
+        let plan = plan("together", "free", 0, &RACE);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), true), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 104), false), Wait, "other bytes");
+        state.give_up(&plan, 2, false);
+        assert_eq!(state.arrive(&plan, 3, &at(&[0], 100), false), Wait, "the same side");
+        assert_eq!((state.confirmed, &state.arrivals[..]), (None, &[2, 1][..]));
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 102), false), Go);
+        assert_eq!(state.confirmed, Some(0));
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), true), Go);
+    }
+
+    #[test]
+    fn who_has_gone_on_meets_nobody_and_neither_do_reads_or_atomic_operations() {
+        let plan = plan("together", "free", 0, &RACE);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
+        state.give_up(&plan, 1, false);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait);
+        let read = |point| Arrival { writes: false, ..at(&[point], 200) };
+        let atomic = |point| Arrival { atomic: true, ..at(&[point], 300) };
+        for (one, other) in [(read(0), read(1)), (atomic(0), atomic(1))] {
+            assert_eq!(state.arrive(&plan, 3, &one, false), Wait);
+            assert_eq!(state.arrive(&plan, 4, &other, false), Wait);
+            state.give_up(&plan, 3, false);
+            state.give_up(&plan, 4, false);
+        }
+        assert_eq!(state.confirmed, None);
+        assert_eq!(state.arrive(&plan, 3, &Arrival { atomic: true, ..at(&[0], 100) }, false), Go);
+        assert_eq!(state.confirmed, Some(1));
+    }
+
+    #[test]
+    fn a_place_races_with_itself_and_the_first_ones_can_be_let_go() {
+        let plan = plan("together", "free", 2, &RACE);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0, 1], 100), false), Go);
+        assert_eq!(state.arrive(&plan, 2, &at(&[0, 1], 100), false), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0, 1], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[0, 1], 100), false), Go);
+        assert!(state.confirmed.is_some());
+    }
+
+    #[test]
+    fn threads_are_not_held_for_ever() {
+        let plan = plan("together", "free", 0, &RACE);
+        let mut state = State::new(&plan);
+        for _ in 0..MOST_HOLDS {
+            assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
+            state.give_up(&plan, 1, false);
+        }
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+    }
+
+    #[test]
+    fn what_must_come_before_a_race_is_waited_for() {
+        let points = [("before", "access", "-", "1"), ("before", "access", "-", "1"), RACE[0], RACE[1]];
+        let plan = plan("together", "free", 0, &points);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[3], 100), false), Wait);
+        assert_eq!(state.confirmed, None, "too early");
+        assert_eq!(state.arrive(&plan, 3, &at(&[1], 500), false), Wait, "the second before the first");
+        assert_eq!(state.arrive(&plan, 4, &at(&[0], 500), false), Go);
+        assert_eq!(state.arrive(&plan, 3, &at(&[1], 500), true), Wait, "it has not happened yet");
+        assert_eq!(state.between(&plan, 4, false, false), Go);
+        assert_eq!(state.arrive(&plan, 3, &at(&[1], 500), true), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), true), Wait);
+        state.seen(3);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), true), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[3], 100), true), Go);
+        assert_eq!(state.confirmed, Some(2));
+    }
+
+    /// Two accesses of a region, and one that comes between.
+    const TORN: [(&str, &str, &str, &str); 3] =
+        [("goal", "access", "0", "0"), ("goal", "access", "1", "0"), ("goal", "access", "0", "0")];
+
+    #[test]
+    fn a_region_is_torn_when_another_access_has_happened_in_between() {
+        let plan = plan("ordered", "step", 0, &TORN);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait, "the region comes first");
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), true), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), true), Wait, "it has not happened yet");
+        assert_eq!(state.between(&plan, 2, false, false), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), true), Go);
+        assert_eq!(state.confirmed, Some(2));
+    }
+
+    #[test]
+    fn other_bytes_or_an_end_of_the_region_do_not_tear_it() {
+        let plan = plan("ordered", "step", 0, &TORN);
+        let mut state = State::new(&plan);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 200), false), Go);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait, "it has not happened yet");
+        state.seen(1);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), true), Go);
+        state.left(&plan, 1, Whole::Block);
+        state.left(&plan, 1, Whole::Step);
+        state.seen(2);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
+        assert_eq!(state.confirmed, None);
+        state.give_up(&plan, 1, false);
+        // The next time.
+        assert_eq!(state.arrive(&plan, 2, &at(&[0], 300), false), Go);
+        assert_eq!(state.arrive(&plan, 2, &at(&[0], 100), false), Go, "it begins anew");
+        state.seen(2);
+        assert_eq!(state.arrive(&plan, 1, &at(&[1], 100), false), Go);
+        state.seen(1);
+        assert_eq!(state.arrive(&plan, 2, &at(&[2], 100), false), Go);
+        assert_eq!(state.confirmed, Some(2));
+    }
+
+    #[test]
+    fn blocks_within_a_block_do_not_end_it() {
+        let plan = plan("ordered", "block", 0, &TORN);
+        let mut state = State::new(&plan);
+        state.block_begins(&plan, 1);
+        state.arrive(&plan, 1, &at(&[0], 100), false);
+        state.block_begins(&plan, 1);
+        state.block_ends(&plan, 1);
+        state.arrive(&plan, 2, &at(&[1], 100), false);
+        state.seen(2);
+        assert!(state.is_inside(&plan));
+        state.block_ends(&plan, 1);
+        assert!(!state.is_inside(&plan));
+    }
+
+    #[test]
+    fn between_two_holds_of_a_lock_others_are_let_in() {
+        let plan = plan("ordered", "step", 0, &TORN);
+        let mut state = State::new(&plan);
+        let lock = at(&[], 900);
+        state.acquired(&plan, 1, &lock);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+        assert_eq!(state.between(&plan, 1, false, false), Go, "others cannot have the lock");
+        state.releases(&plan, 1);
+        assert_eq!(state.between(&plan, 1, false, false), Wait);
+        state.acquired(&plan, 2, &lock);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Go);
+        assert_eq!(state.between(&plan, 1, false, true), Wait);
+        state.releases(&plan, 2);
+        assert_eq!(state.between(&plan, 1, false, true), Go);
+        assert_eq!(state.between(&plan, 1, true, false), Go);
+        state.acquired(&plan, 1, &lock);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Go);
+        assert_eq!(state.confirmed, Some(2));
+    }
+
+    #[test]
+    fn a_cycle_of_lock_operations_is_followed() {
+        let points = [
+            ("goal", "release", "0", "0"),
+            ("goal", "acquire", "1", "0"),
+            ("goal", "release", "1", "0"),
+            ("goal", "acquire", "0", "0"),
+        ];
+        let plan = plan("ordered", "block", 0, &points);
+        let mut state = State::new(&plan);
+        let lock = |points: &[usize]| at(points, 900);
+        state.acquired(&plan, 1, &lock(&[]));
+        assert_eq!(state.arrive(&plan, 2, &lock(&[1, 3]), false), Wait);
+        state.releases(&plan, 1);
+        assert_eq!(state.arrive(&plan, 1, &lock(&[0, 2]), false), Go);
+        assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), false), Wait);
+        assert_eq!(state.arrive(&plan, 2, &lock(&[1, 3]), true), Go);
+        state.acquired(&plan, 2, &lock(&[1, 3]));
+        state.releases(&plan, 2);
+        assert_eq!(state.arrive(&plan, 2, &lock(&[0, 2]), false), Go);
+        assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), true), Wait);
+        state.seen(2);
+        assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), true), Go);
+        state.acquired(&plan, 1, &lock(&[1, 3]));
+        assert_eq!((state.confirmed, &state.arrivals[..]), (Some(3), &[2, 2, 2, 2][..]));
+    }
+}
