@@ -20,9 +20,9 @@ mod plan;
 mod state;
 
 use crate::spin::Spin;
-use crate::{modules, telling, watch};
+use crate::{modules, regions, telling, watch};
 use keirin_core::analysis::Statistic;
-use keirin_core::event::AccessKind;
+use keirin_core::event::{AccessKind, RegionId};
 use plan::{Kind, Plan, Whole};
 use state::{Arrival, Order, State};
 use std::sync::OnceLock;
@@ -32,6 +32,9 @@ use std::time::{Duration, Instant};
 /// How often a thread that waits looks whether it may go on.
 const LOOK_EVERY: Duration = Duration::from_micros(100);
 
+/// Bits of an address in a file.
+const GATE_BITS: u32 = 48;
+
 /// The analysis under whose name the figures are told.
 const NAME: &str = "steering";
 
@@ -40,6 +43,8 @@ struct Steering {
     /// Points to a leaked list.
     places: AtomicPtr<Vec<Place>>,
     state: Spin<State>,
+    /// The block that was to be whole.
+    block: RegionId,
 }
 
 /// Addresses that are a place of a point.
@@ -58,14 +63,34 @@ static ATTENTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Reads a plan. False if it is none.
 pub(crate) fn load(text: &str) -> bool {
-    let Some(plan) = Plan::parse(text) else { return false };
+    let Some(mut plan) = Plan::parse(text) else { return false };
+    for point in &mut plan.points {
+        // Locks are taken in modules that are there from the start, or the gate is found anew.
+        let module = module_of(&point.module, &point.build_id);
+        let bias = module.map(|module| module.bias);
+        point.gates =
+            bias.map_or(Vec::new(), |bias| point.gates.iter().map(|gate| gate.wrapping_add(bias)).collect());
+    }
     let state = Spin::new(State::new(&plan));
-    let steering = Steering { plan, places: AtomicPtr::new(std::ptr::null_mut()), state };
+    let block = match plan.whole {
+        Whole::Block => regions::labelled(plan.block.as_bytes()),
+        _ => RegionId::NONE,
+    };
+    let steering = Steering { plan, places: AtomicPtr::new(std::ptr::null_mut()), state, block };
     if STEERING.set(steering).is_ok() {
         modules_changed();
         ON.store(true, Ordering::Release);
     }
     true
+}
+
+/// A module by the name of its file and its build id.
+fn module_of(name: &str, build_id: &[u8]) -> Option<modules::Module> {
+    modules::all().into_iter().rev().find(|module| is_module(module, name, build_id))
+}
+
+fn is_module(module: &modules::Module, name: &str, build_id: &[u8]) -> bool {
+    module.path.rsplit('/').next() == Some(name) && (build_id.is_empty() || *build_id == *module.build_id)
 }
 
 /// True if the run is steered.
@@ -79,9 +104,8 @@ pub(crate) fn modules_changed() {
     let Some(steering) = STEERING.get() else { return };
     let mut places = Vec::new();
     for module in modules::all() {
-        let name = module.path.rsplit('/').next().unwrap_or_default();
         for (index, point) in steering.plan.points.iter().enumerate() {
-            if *point.module == *name && (point.build_id.is_empty() || point.build_id == module.build_id) {
+            if is_module(&module, &point.module, &point.build_id) {
                 places.extend(point.places.iter().map(|place| Place {
                     start: place.start.wrapping_add(module.bias),
                     end: place.end.wrapping_add(module.bias),
@@ -193,6 +217,7 @@ fn lock_arrival(steering: &Steering, lock: usize, kind: Kind, pc: usize) -> Arri
 pub(crate) fn lock_awaited(lock: usize, pc: usize) {
     let Some(steering) = STEERING.get() else { return };
     let arrival = lock_arrival(steering, lock, Kind::Acquire, pc);
+    obey(true, |plan, state, me, again| state.at_gate(plan, me, (lock, pc), again));
     if arrival.points != 0 {
         obey(false, |plan, state, me, again| state.arrive(plan, me, &arrival, again));
     } else if ATTENTIVE.load(Ordering::Relaxed) {
@@ -204,22 +229,23 @@ pub(crate) fn lock_awaited(lock: usize, pc: usize) {
 pub(crate) fn lock_acquired(lock: usize, pc: usize) {
     let Some(steering) = STEERING.get() else { return };
     let arrival = lock_arrival(steering, lock, Kind::Acquire, pc);
-    on_state(|plan, state, me| state.acquired(plan, me, &arrival));
+    on_state(|plan, state, me| state.acquired(plan, me, &arrival, pc));
 }
 
 /// The calling thread is about to release a lock.
 pub(crate) fn lock_released(lock: usize, pc: usize) {
     let Some(steering) = STEERING.get() else { return };
     let arrival = lock_arrival(steering, lock, Kind::Release, pc);
-    on_state(|plan, state, me| state.releases(plan, me));
+    on_state(|plan, state, me| state.releases(plan, me, lock));
     if arrival.points != 0 {
         obey(false, |plan, state, me, again| state.arrive(plan, me, &arrival, again));
     }
 }
 
 /// The calling thread begins an atomic block.
-pub(crate) fn block_begins() {
-    on_state(|plan, state, me| state.block_begins(plan, me));
+pub(crate) fn block_begins(region: RegionId) {
+    let meant = STEERING.get().is_some_and(|steering| steering.block == region);
+    on_state(|_, state, me| state.block_begins(me, meant));
 }
 
 /// The calling thread ends its innermost atomic block.
@@ -232,13 +258,21 @@ pub(crate) fn step_ends() {
     on_state(|plan, state, me| state.left(plan, me, Whole::Step));
 }
 
-/// What has come of it: whether the goal was reached, at which point a thread waited then (from 1), and how often each point
-/// was come to.
+/// What has come of it: whether the goal was reached, at which point a thread waited then (from 1), how often each point
+/// was come to, and the gates: the point above [`GATE_BITS`], below the address in the file.
 pub(crate) fn figures() -> Vec<Statistic> {
     let Some(steering) = STEERING.get() else { return Vec::new() };
     let state = steering.state.lock();
     let figure = |name, value| Statistic { analysis: NAME, name, value };
     let confirmed = state.confirmed.map_or(0, |point| point as u64 + 1);
     let arrivals = state.arrivals.iter().map(|count| figure("arrivals at a point", *count));
-    std::iter::once(figure("confirmed at a point", confirmed)).chain(arrivals).collect()
+    let gates = state.gates.iter().enumerate().flat_map(|(index, gates)| {
+        let point = &steering.plan.points[index];
+        let module = module_of(&point.module, &point.build_id);
+        gates.iter().filter_map(move |gate| {
+            let module = module.as_ref().filter(|module| (module.start..module.end).contains(gate))?;
+            Some(figure("gate of a point", (index as u64) << GATE_BITS | (gate - module.bias) as u64))
+        })
+    });
+    std::iter::once(figure("confirmed at a point", confirmed)).chain(arrivals).chain(gates).collect()
 }

@@ -24,7 +24,7 @@ use crate::{
     learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
 };
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
-use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, ThreadId};
+use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
 use keirin_core::handover::End;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -500,7 +500,7 @@ pub fn forgotten(addr: usize, size: usize) {
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
     if steering::is_on() {
-        steering::block_begins();
+        steering::block_begins(regions::labelled(label));
     }
     if !learned::is_on() {
         with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
@@ -598,7 +598,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
             (0..regions).for_each(|_| watcher.region_end(thread, pc));
             (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         });
-        steer_blocks(regions, false);
+        steer_blocks(regions, None);
     }
 }
 
@@ -610,7 +610,7 @@ fn current() -> *mut Thread {
 
 #[cold]
 fn function_told(function: usize, call: usize, stack_pointer: usize) {
-    let (mut blocks_ended, mut block_begun) = (0, false);
+    let (mut blocks_ended, mut block_begun) = (0, None);
     with(|watcher, thread| {
         let depth = thread.depth();
         let region = regions::function(function, depth == 0);
@@ -624,17 +624,17 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
         if let Some(region) = region {
             watcher.region_begin(thread, region, function, false);
         }
-        (blocks_ended, block_begun) = (ended, region.is_some());
+        (blocks_ended, block_begun) = (ended, region);
     });
     steer_blocks(blocks_ended, block_begun);
 }
 
 /// Functions that are blocks have ended, and one has begun.
-fn steer_blocks(ended: u32, begun: bool) {
+fn steer_blocks(ended: u32, begun: Option<RegionId>) {
     if steering::is_on() {
         (0..ended).for_each(|_| steering::block_ends());
-        if begun {
-            steering::block_begins();
+        if let Some(region) = begun {
+            steering::block_begins(region);
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::report::text::{counted, printable};
 use anyhow::{Context, Result, bail};
 use plan::Plan;
 use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -35,6 +37,7 @@ const MAX_REPORT_BYTES: u64 = 1 << 30;
 /// come to.
 const CONFIRMED: (&str, &str) = ("steering", "confirmed at a point");
 const ARRIVALS: (&str, &str) = ("steering", "arrivals at a point");
+const GATE: (&str, &str) = ("steering", "gate of a point");
 
 /// What has come of a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,17 +75,18 @@ pub(crate) fn run(meant: &str, words: &[OsString], options: &Options) -> Result<
         },
     };
     let name = options.report.as_ref().map_or("the report".to_owned(), |path| path.display().to_string());
-    let findings = wanted::choose(wanted::read(&name, &report)?, meant)?;
+    let findings = wanted::read(&name, &report)?;
     if findings.is_empty() {
         crate::tell("there are no findings to confirm");
         return Ok(Exit::Clean.into());
     }
-    let trying = Trying { program: &program, words, options, looking: &looking };
+    let findings = wanted::choose(findings, meant)?;
+    let trying = Trying { program: &program, words, options, looking: &looking, noted: RefCell::default() };
     let mut tried = Vec::new();
     for wanted in &findings {
         let lines = |code: &_, file: &str, line| looking.symbols().line(code, file, line);
         let (plan, outcome) = match Plan::of(wanted, &lines) {
-            Ok(plan) => match trying.all(&plan)? {
+            Ok(mut plan) => match trying.all(&mut plan)? {
                 Ok(outcome) => (Some(plan), outcome),
                 Err(ending) => return Ok(ending),
             },
@@ -144,6 +148,7 @@ struct Trying<'a> {
     words: &'a [OsString],
     options: &'a Options,
     looking: &'a Looking,
+    noted: RefCell<BTreeSet<String>>,
 }
 
 /// What one try has shown.
@@ -152,11 +157,20 @@ struct Shown {
     waited: Option<usize>,
     /// How often each point was come to.
     arrivals: Vec<u64>,
+    gates: Vec<u64>,
 }
 
 impl Trying<'_> {
+    /// Tells what the user should know about a try, once.
+    fn note(&self, note: &str) {
+        // Processes are told by numbers, which differ from try to try.
+        if !note.starts_with("process ") && self.noted.borrow_mut().insert(note.to_owned()) {
+            crate::tell(&format!("note: {note}"));
+        }
+    }
+
     /// Tries until the finding is confirmed, or often enough. The other way to end is that the program cannot be watched.
-    fn all(&self, plan: &Plan) -> Result<Result<Outcome, Ending>> {
+    fn all(&self, plan: &mut Plan) -> Result<Result<Outcome, Ending>> {
         let mut arrivals = vec![0; plan.points.len()];
         for attempt in 1..=self.options.tries {
             let shown = match self.once(plan, attempt)? {
@@ -166,6 +180,7 @@ impl Trying<'_> {
             if let Some(waited) = shown.waited {
                 return Ok(Ok(Outcome::Confirmed { attempt, waited }));
             }
+            shown.gates.into_iter().for_each(|gate| plan.learn(gate));
             arrivals.iter_mut().zip(shown.arrivals).for_each(|(sum, count)| *sum += count);
         }
         let never: Vec<usize> = (0..arrivals.len()).filter(|point| arrivals[*point] == 0).collect();
@@ -191,7 +206,10 @@ impl Trying<'_> {
         if collected.processes.is_empty() {
             return Ok(Err(never_started(self.program, status, &collected.notes)));
         }
-        let mut shown = Shown { waited: None, arrivals: vec![0; plan.points.len()] };
+        for note in &collected.notes {
+            self.note(note);
+        }
+        let mut shown = Shown { waited: None, arrivals: vec![0; plan.points.len()], gates: Vec::new() };
         for process in &collected.processes {
             let of = |(analysis, name): (&str, &str)| {
                 let meant = move |figure: &&keirin_core::handover::Figure| {
@@ -201,6 +219,7 @@ impl Trying<'_> {
             };
             let waited = of(CONFIRMED).first().and_then(|point| usize::try_from(*point).ok()?.checked_sub(1));
             shown.waited = shown.waited.or(waited.filter(|point| *point < plan.points.len()));
+            shown.gates.extend(of(GATE));
             shown.arrivals.iter_mut().zip(of(ARRIVALS)).for_each(|(sum, count)| *sum += count);
         }
         Ok(Ok(shown))

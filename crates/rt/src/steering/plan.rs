@@ -5,14 +5,16 @@
 //! | line | meaning |
 //! |---|---|
 //! | `goal`, `together` or `ordered` | what the last points must do: the last two come at the same time, or all one after the other |
-//! | `whole`, `step`, `block`, `section` or `free` | what the first and the last point of the goal must be in: between two task constructs, in one block, in one critical section, or anything |
+//! | `whole`, `step`, `section` or `free` | what the first and the last point of the goal must be in: between two task constructs, in one critical section, or anything |
+//! | `whole`, `block`, a label | the same: in one instance of this block |
 //! | `skip`, a number | so many arrivals at the goal are let go first |
 //! | `patience`, a number | milliseconds that a thread waits at most |
-//! | `point`, part, kind, actor, memory, wait, module, build id, places | an operation, in the order of the schedule |
+//! | `point`, part, kind, actor, memory, wait, module, build id, places, gates | an operation, in the order of the schedule |
 //!
 //! The part is `before` or `goal`, the kind `access`, `acquire` or `release`. Actors and memory are numbers; points with the same
 //! number are done by one thread, or touch the same bytes. `-` is a number that does not matter. `wait` is `hold` if threads wait
-//! at the point for their turn, else `pass`. Places are stretches `start-end` of addresses of the file, in hexadecimal.
+//! at the point for their turn, else `pass`. Places are stretches `start-end` of addresses of the file, in hexadecimal; gates (see
+//! `state`) are addresses of the same file.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -61,6 +63,8 @@ pub(super) struct Point {
     pub(super) build_id: Box<[u8]>,
     /// Addresses of the file.
     pub(super) places: Vec<Range<usize>>,
+    /// The same; from the start of the run on addresses in memory.
+    pub(super) gates: Vec<usize>,
 }
 
 /// The whole plan.
@@ -68,6 +72,8 @@ pub(super) struct Point {
 pub(super) struct Plan {
     pub(super) goal: Goal,
     pub(super) whole: Whole,
+    /// The label of the block, if it is one.
+    pub(super) block: Box<str>,
     pub(super) skip: u64,
     pub(super) patience: Duration,
     /// In the order of the schedule.
@@ -85,6 +91,7 @@ impl Plan {
             match fields[..] {
                 ["goal", "together"] => plan.goal = Goal::Together,
                 ["goal", "ordered"] => plan.goal = Goal::Ordered,
+                ["whole", "block", label] => (plan.whole, plan.block) = (Whole::Block, label.into()),
                 ["whole", name] => plan.whole = whole(name)?,
                 ["skip", number] => plan.skip = number.parse().ok()?,
                 ["patience", number] => plan.patience = Duration::from_millis(number.parse().ok()?),
@@ -117,7 +124,6 @@ impl Plan {
 fn whole(name: &str) -> Option<Whole> {
     Some(match name {
         "step" => Whole::Step,
-        "block" => Whole::Block,
         "section" => Whole::Section,
         "free" => Whole::Free,
         _ => return None,
@@ -125,7 +131,7 @@ fn whole(name: &str) -> Option<Whole> {
 }
 
 fn point(fields: &[&str]) -> Option<Point> {
-    let &[kind, actor, memory, wait, module, build_id, places] = fields else { return None };
+    let &[kind, actor, memory, wait, module, build_id, places, gates] = fields else { return None };
     let kind = match kind {
         "access" => Kind::Access,
         "acquire" => Kind::Acquire,
@@ -146,6 +152,7 @@ fn point(fields: &[&str]) -> Option<Point> {
     let bytes = build_id.as_bytes().chunks(2).map(|digits| {
         std::str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok())
     });
+    let gates = gates.split(',').filter(|gate| !gate.is_empty()).map(address);
     Some(Point {
         kind,
         actor: number(actor)?,
@@ -154,6 +161,7 @@ fn point(fields: &[&str]) -> Option<Point> {
         module: module.into(),
         build_id: bytes.collect::<Option<Vec<u8>>>()?.into(),
         places,
+        gates: gates.collect::<Option<Vec<_>>>()?,
     })
 }
 
@@ -170,9 +178,9 @@ mod tests {
     use super::*;
 
     const RACE: &str = "goal\ttogether\nskip\t3\npatience\t50\n\
-        point\tbefore\taccess\t-\t1\thold\tprog\t\t10-11\n\
-        point\tgoal\taccess\t0\t0\thold\tprog\tab0c\t2a-2b,30-38\n\
-        point\tgoal\taccess\t1\t0\tpass\tprog\tab0c\t40-41\n";
+        point\tbefore\taccess\t-\t1\thold\tprog\t\t10-11\t\n\
+        point\tgoal\taccess\t0\t0\thold\tprog\tab0c\t2a-2b,30-38\t50,5f\n\
+        point\tgoal\taccess\t1\t0\tpass\tprog\tab0c\t40-41\t\n";
 
     #[test]
     fn a_plan_is_read() {
@@ -185,6 +193,7 @@ mod tests {
             (first.places.clone(), &*first.build_id),
             (vec![0x2a..0x2b, 0x30..0x38], &[0xab, 0x0c][..])
         );
+        assert_eq!((&first.gates[..], &second.gates[..]), (&[0x50, 0x5f][..], &[][..]));
         assert!(first.holds && !second.holds && plan.last() == 2);
     }
 
@@ -202,8 +211,8 @@ mod tests {
             ("\tpass", "\tmaybe"),
             ("point\tgoal", "point\tafter"),
             (
-                "point\tbefore\taccess\t-\t1\thold\tprog\t\t10-11\n",
-                "point\tgoal\taccess\t-\t1\thold\tprog\t\t10-11\n",
+                "point\tbefore\taccess\t-\t1\thold\tprog\t\t10-11\t\n",
+                "point\tgoal\taccess\t-\t1\thold\tprog\t\t10-11\t\n",
             ),
         ] {
             let text = RACE.replacen(part, other, 1);

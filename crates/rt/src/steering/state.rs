@@ -3,14 +3,25 @@
 //! The points before the goal, and those of an ordered goal, happen one after the other: who comes to a later one waits for its
 //! turn. Of a goal that is to come together, whoever comes first waits for the other.
 //!
-//! A plain access is told right before it is done. It has happened when its thread is seen again.
+//! Who waits at a point while it holds a lock may keep the others from getting there. So the place is remembered where such a thread
+//! took its first lock, the *gate* of the point: from then on, and in the next try, threads wait there.
+//!
+//! A plain access is told right before it is done. It has happened when its thread is seen again, or after a while: a thread may go
+//! on where nothing is told.
 
 use super::plan::{Goal, Kind, Plan, Whole};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// At one point threads are held no more often than this: what has not shown itself by then will not, and the program is to end.
 pub(super) const MOST_HOLDS: u32 = 20;
+
+/// Gates of one point.
+const MOST_GATES: usize = 4;
+
+/// After so long an access that was about to be done has happened.
+const HAPPENED_AFTER: Duration = Duration::from_millis(20);
 
 /// What a thread is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +54,8 @@ pub(super) struct State {
     /// So many points have happened.
     next: usize,
     /// What a thread was about to do when it was seen last.
-    under_way: Option<(u32, usize)>,
+    under_way: Option<UnderWay>,
+    happened_after: Duration,
     /// The thread of each actor.
     actors: Vec<Option<u32>>,
     memory: Vec<Option<Range<usize>>>,
@@ -56,15 +68,31 @@ pub(super) struct State {
     holds_between: u32,
     /// Arrivals at the goal.
     attempts: u64,
-    /// How many locks each thread holds.
-    locks: FxHashMap<u32, u32>,
-    /// What was so when the first point of the goal happened, and what has come since.
-    locks_at_first: u32,
-    blocks_since: u32,
+    /// The locks that each thread holds, with where it took them.
+    locks: FxHashMap<u32, Vec<(usize, usize)>>,
+    /// The lock that each thread was about to take last, and where: it may be told from another place that it has it.
+    awaited: FxHashMap<u32, (usize, usize)>,
+    /// Where threads took their first lock before each point.
+    pub(super) gates: Vec<Vec<usize>>,
+    /// The thread that was let through the gate of the next point.
+    let_through: Option<u32>,
+    /// The open blocks of each thread: for each whether it is the one that was to be whole.
+    blocks: FxHashMap<u32, Vec<bool>>,
+    /// What was so when the first point of the goal happened.
+    locks_at_first: usize,
+    blocks_at_first: usize,
     held_at_lock: bool,
     held_outside: bool,
     /// The point at which a thread waited when the goal was reached.
     pub(super) confirmed: Option<usize>,
+}
+
+/// What a thread was about to do.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    thread: u32,
+    point: usize,
+    since: Instant,
 }
 
 impl State {
@@ -77,6 +105,8 @@ impl State {
             memory: vec![None; most],
             arrivals: vec![0; count],
             holds: vec![0; count],
+            gates: plan.points.iter().map(|point| point.gates.clone()).collect(),
+            happened_after: HAPPENED_AFTER,
             ..Self::default()
         }
     }
@@ -98,11 +128,26 @@ impl State {
 
     /// A thread goes on: what it was about to do has happened.
     pub(super) fn seen(&mut self, me: u32) {
-        if let Some((thread, point)) = self.under_way
-            && thread == me
-        {
-            self.under_way = None;
-            self.next = point + 1;
+        if self.under_way.is_some_and(|under_way| under_way.thread == me) {
+            self.happened();
+        }
+    }
+
+    /// What was under way has happened.
+    fn happened(&mut self) {
+        if let Some(UnderWay { point, .. }) = self.under_way.take() {
+            self.advance(point + 1);
+        }
+    }
+
+    fn advance(&mut self, next: usize) {
+        (self.next, self.let_through) = (next, None);
+    }
+
+    /// The same if it was long ago, for a thread that waits.
+    fn may_have_happened(&mut self) {
+        if self.under_way.is_some_and(|under_way| under_way.since.elapsed() >= self.happened_after) {
+            self.happened();
         }
     }
 
@@ -111,6 +156,9 @@ impl State {
         if !again {
             self.seen(me);
             self.count(plan, arrival, |kind| kind != Kind::Acquire);
+            self.note_gate(me, arrival);
+        } else {
+            self.may_have_happened();
         }
         if self.confirmed.is_some() {
             return Order::Go;
@@ -124,6 +172,53 @@ impl State {
     fn count(&mut self, plan: &Plan, arrival: &Arrival, counts: impl Fn(Kind) -> bool) {
         for (point, count) in self.arrivals.iter_mut().enumerate() {
             *count += u64::from(arrival.is_at(point) && counts(plan.points[point].kind));
+        }
+    }
+
+    /// Remembers where a thread that comes to points took its first lock.
+    fn note_gate(&mut self, me: u32, arrival: &Arrival) {
+        let Some(&(_, gate)) = self.locks.get(&me).and_then(|locks| locks.first()) else { return };
+        for (point, gates) in self.gates.iter_mut().enumerate() {
+            if arrival.is_at(point) && !gates.contains(&gate) && gates.len() < MOST_GATES {
+                gates.push(gate);
+            }
+        }
+    }
+
+    /// A thread is about to take a lock, at a place: it waits if it is the first one, and the gate of a later point.
+    pub(super) fn at_gate(
+        &mut self,
+        plan: &Plan,
+        me: u32,
+        (lock, place): (usize, usize),
+        again: bool,
+    ) -> Order {
+        if again {
+            self.may_have_happened();
+        } else {
+            self.seen(me);
+            self.awaited.insert(me, (lock, place));
+        }
+        let next = self.next;
+        let holds_none = self.locks.get(&me).is_none_or(Vec::is_empty);
+        if self.confirmed.is_some() || !holds_none || plan.goal == Goal::Together && next >= plan.before {
+            return Order::Go;
+        }
+        let is_gate = |point: usize| self.gates[point].contains(&place);
+        if is_gate(next)
+            && self.let_through.is_none_or(|thread| thread == me)
+            && self.is_actor(plan, next, me)
+        {
+            // It may be the one that comes next.
+            self.let_through = Some(me);
+            return Order::Go;
+        }
+        let first = if self.under_way.is_some() { next } else { next + 1 };
+        let later = (first..plan.points.len())
+            .find(|&point| is_gate(point) && plan.points[point].holds && self.is_actor(plan, point, me));
+        match later {
+            Some(point) if self.may_wait(point, again) => Order::Wait,
+            _ => Order::Go,
         }
     }
 
@@ -206,13 +301,18 @@ impl State {
 
     /// True if a thread, with memory, can be the one of a point.
     fn fits(&self, plan: &Plan, point: usize, me: u32, bytes: &Range<usize>) -> bool {
+        let by_actor = self.is_actor(plan, point, me);
         let point = &plan.points[point];
-        let by_actor = point.actor.is_none_or(|actor| match self.actors[actor] {
-            Some(thread) => thread == me,
-            None => !self.actors.contains(&Some(me)),
-        });
         let known = point.memory.and_then(|memory| self.memory[memory].as_ref());
         by_actor && known.is_none_or(|known| overlap(known, bytes))
+    }
+
+    /// True if a thread can be the one of a point.
+    fn is_actor(&self, plan: &Plan, point: usize, me: u32) -> bool {
+        plan.points[point].actor.is_none_or(|actor| match self.actors[actor] {
+            Some(thread) => thread == me,
+            None => !self.actors.contains(&Some(me)),
+        })
     }
 
     /// A thread is about to do a point, or has done it.
@@ -225,21 +325,22 @@ impl State {
             self.memory[memory].get_or_insert_with(|| bytes.clone());
         }
         if *goal == Goal::Ordered && point == *before {
-            self.locks_at_first = self.locks.get(&me).copied().unwrap_or(0);
-            (self.blocks_since, self.held_at_lock, self.held_outside) = (0, false, false);
+            self.locks_at_first = self.locks_held(me);
+            self.blocks_at_first = self.blocks.get(&me).map_or(0, Vec::len);
+            (self.held_at_lock, self.held_outside) = (false, false);
         }
         if point == plan.last() {
             self.confirmed = Some(point);
         } else if points[point].kind == Kind::Acquire {
-            self.next = point + 1;
+            self.advance(point + 1);
         } else {
-            self.under_way = Some((me, point));
+            self.under_way = Some(UnderWay { thread: me, point, since: Instant::now() });
         }
     }
 
     /// The goal begins anew.
     fn reset(&mut self, plan: &Plan) {
-        self.next = self.next.min(plan.before);
+        self.advance(self.next.min(plan.before));
         self.under_way = None;
         for point in &plan.points[plan.before..] {
             point.actor.into_iter().for_each(|actor| self.actors[actor] = None);
@@ -250,6 +351,7 @@ impl State {
     /// A thread has waited long enough.
     pub(super) fn give_up(&mut self, plan: &Plan, me: u32, between: bool) {
         self.waiting.retain(|(thread, _)| *thread != me);
+        self.let_through = None;
         if !between && self.is_inside(plan) && self.owner(plan) == Some(me) {
             self.reset(plan);
         }
@@ -258,7 +360,9 @@ impl State {
     /// A thread does something beside the points; `at_lock`: it is about to wait for a lock. If it is in the midst of the goal
     /// and does not hold any more what it held at the first point, or is about to hold what the others may need, they come now.
     pub(super) fn between(&mut self, plan: &Plan, me: u32, at_lock: bool, again: bool) -> Order {
-        if !again {
+        if again {
+            self.may_have_happened();
+        } else {
             self.seen(me);
         }
         let waits = self.confirmed.is_none()
@@ -272,7 +376,7 @@ impl State {
         if again {
             return Order::Wait;
         }
-        let locks = self.locks.get(&me).copied().unwrap_or(0);
+        let locks = self.locks_held(me);
         let held = match at_lock {
             true if locks <= self.locks_at_first => &mut self.held_at_lock,
             false if locks < self.locks_at_first => &mut self.held_outside,
@@ -285,21 +389,28 @@ impl State {
         Order::Wait
     }
 
-    /// A thread has a lock.
-    pub(super) fn acquired(&mut self, plan: &Plan, me: u32, arrival: &Arrival) {
+    fn locks_held(&self, me: u32) -> usize {
+        self.locks.get(&me).map_or(0, Vec::len)
+    }
+
+    /// A thread has a lock, which it took at a place.
+    pub(super) fn acquired(&mut self, plan: &Plan, me: u32, arrival: &Arrival, place: usize) {
         self.seen(me);
-        *self.locks.entry(me).or_default() += 1;
+        self.note_gate(me, arrival);
+        let lock = arrival.bytes.start;
+        let awaited = self.awaited.remove(&me).filter(|awaited| awaited.0 == lock);
+        self.locks.entry(me).or_default().push(awaited.unwrap_or((lock, place)));
         self.count(plan, arrival, |kind| kind == Kind::Acquire);
         if self.confirmed.is_some() || self.next >= plan.points.len() {
             return;
         }
-        if let Some((_, point)) = self.under_way
+        if let Some(UnderWay { point, .. }) = self.under_way
             && plan.points[point].kind == Kind::Release
             && plan.points[point].memory.and_then(|memory| self.memory[memory].clone())
                 == Some(arrival.bytes.clone())
         {
             // It could not be had before that.
-            (self.under_way, self.next) = (None, point + 1);
+            self.happened();
         }
         let next = self.next;
         let is_next = self.under_way.is_none()
@@ -312,33 +423,31 @@ impl State {
     }
 
     /// A thread is about to release a lock: to be told before it arrives at a point where it does so.
-    pub(super) fn releases(&mut self, plan: &Plan, me: u32) {
+    pub(super) fn releases(&mut self, plan: &Plan, me: u32, lock: usize) {
         self.seen(me);
         let locks = self.locks.entry(me).or_default();
-        *locks = locks.saturating_sub(1);
-        if *locks == 0 {
+        if let Some(at) = locks.iter().rposition(|(held, _)| *held == lock) {
+            locks.remove(at);
+        }
+        if locks.is_empty() {
             self.left(plan, me, Whole::Section);
         }
     }
 
-    /// A thread has begun an atomic block.
-    pub(super) fn block_begins(&mut self, plan: &Plan, me: u32) {
+    /// A thread has begun an atomic block; `meant`: that was to be whole.
+    pub(super) fn block_begins(&mut self, me: u32, meant: bool) {
         self.seen(me);
-        if self.is_inside(plan) && self.owner(plan) == Some(me) {
-            self.blocks_since += 1;
-        }
+        self.blocks.entry(me).or_default().push(meant);
     }
 
     /// A thread ends its innermost atomic block.
     pub(super) fn block_ends(&mut self, plan: &Plan, me: u32) {
+        let blocks = self.blocks.entry(me).or_default();
+        let meant = blocks.pop() == Some(true);
+        if meant && blocks.len() < self.blocks_at_first {
+            self.left(plan, me, Whole::Block);
+        }
         self.seen(me);
-        if self.owner(plan) != Some(me) {
-            return;
-        }
-        match self.blocks_since.checked_sub(1) {
-            Some(left) => self.blocks_since = left,
-            None => self.left(plan, me, Whole::Block),
-        }
     }
 
     /// A thread leaves what was to be whole, if that was of this kind.
@@ -364,9 +473,14 @@ mod tests {
         let mut text = format!("goal\t{goal}\nwhole\t{whole}\nskip\t{skip}\npatience\t1\n");
         for (index, (part, kind, actor, memory)) in points.iter().enumerate() {
             text +=
-                &format!("point\t{part}\t{kind}\t{actor}\t{memory}\thold\tprog\t\t{index:x}0-{index:x}1\n");
+                &format!("point\t{part}\t{kind}\t{actor}\t{memory}\thold\tprog\t\t{index:x}0-{index:x}1\t\n");
         }
         Plan::parse(&text).expect("a plan")
+    }
+
+    /// However slow the tests are, nothing has happened by the clock.
+    fn new(plan: &Plan) -> State {
+        State { happened_after: Duration::MAX, ..State::new(plan) }
     }
 
     fn at(points: &[usize], start: usize) -> Arrival {
@@ -379,7 +493,7 @@ mod tests {
     #[test]
     fn a_race_is_seen_when_both_are_about_to_access_the_same_bytes() {
         let plan = plan("together", "free", 0, &RACE);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), true), Wait);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 104), false), Wait, "other bytes");
@@ -394,7 +508,7 @@ mod tests {
     #[test]
     fn who_has_gone_on_meets_nobody_and_neither_do_reads_or_atomic_operations() {
         let plan = plan("together", "free", 0, &RACE);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
         state.give_up(&plan, 1, false);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait);
@@ -414,7 +528,7 @@ mod tests {
     #[test]
     fn a_place_races_with_itself_and_the_first_ones_can_be_let_go() {
         let plan = plan("together", "free", 2, &RACE);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 1, &at(&[0, 1], 100), false), Go);
         assert_eq!(state.arrive(&plan, 2, &at(&[0, 1], 100), false), Go);
         assert_eq!(state.arrive(&plan, 1, &at(&[0, 1], 100), false), Wait);
@@ -425,7 +539,7 @@ mod tests {
     #[test]
     fn threads_are_not_held_for_ever() {
         let plan = plan("together", "free", 0, &RACE);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         for _ in 0..MOST_HOLDS {
             assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
             state.give_up(&plan, 1, false);
@@ -437,7 +551,7 @@ mod tests {
     fn what_must_come_before_a_race_is_waited_for() {
         let points = [("before", "access", "-", "1"), ("before", "access", "-", "1"), RACE[0], RACE[1]];
         let plan = plan("together", "free", 0, &points);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
         assert_eq!(state.arrive(&plan, 2, &at(&[3], 100), false), Wait);
         assert_eq!(state.confirmed, None, "too early");
@@ -460,7 +574,7 @@ mod tests {
     #[test]
     fn a_region_is_torn_when_another_access_has_happened_in_between() {
         let plan = plan("ordered", "step", 0, &TORN);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait, "the region comes first");
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
         assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
@@ -474,7 +588,7 @@ mod tests {
     #[test]
     fn other_bytes_or_an_end_of_the_region_do_not_tear_it() {
         let plan = plan("ordered", "step", 0, &TORN);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 200), false), Go);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait, "it has not happened yet");
@@ -498,11 +612,13 @@ mod tests {
 
     #[test]
     fn blocks_within_a_block_do_not_end_it() {
-        let plan = plan("ordered", "block", 0, &TORN);
-        let mut state = State::new(&plan);
-        state.block_begins(&plan, 1);
+        let plan = plan("ordered", "block\tB", 0, &TORN);
+        let mut state = new(&plan);
+        state.block_begins(1, true);
+        state.block_begins(1, false);
         state.arrive(&plan, 1, &at(&[0], 100), false);
-        state.block_begins(&plan, 1);
+        state.block_ends(&plan, 1);
+        state.block_begins(1, true);
         state.block_ends(&plan, 1);
         state.arrive(&plan, 2, &at(&[1], 100), false);
         state.seen(2);
@@ -512,22 +628,34 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_is_not_seen_again_has_gone_on_after_a_while() {
+        let plan = plan("ordered", "step", 0, &TORN);
+        let mut state = State { happened_after: Duration::ZERO, ..State::new(&plan) };
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), true), Go);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Wait);
+        assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), true), Go);
+        assert_eq!(state.confirmed, Some(2));
+    }
+
+    #[test]
     fn between_two_holds_of_a_lock_others_are_let_in() {
         let plan = plan("ordered", "step", 0, &TORN);
-        let mut state = State::new(&plan);
+        let mut state = new(&plan);
         let lock = at(&[], 900);
-        state.acquired(&plan, 1, &lock);
+        state.acquired(&plan, 1, &lock, 0x70);
         assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
         assert_eq!(state.between(&plan, 1, false, false), Go, "others cannot have the lock");
-        state.releases(&plan, 1);
+        state.releases(&plan, 1, 900);
         assert_eq!(state.between(&plan, 1, false, false), Wait);
-        state.acquired(&plan, 2, &lock);
+        state.acquired(&plan, 2, &lock, 0x70);
         assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Go);
         assert_eq!(state.between(&plan, 1, false, true), Wait);
-        state.releases(&plan, 2);
+        state.releases(&plan, 2, 900);
         assert_eq!(state.between(&plan, 1, false, true), Go);
         assert_eq!(state.between(&plan, 1, true, false), Go);
-        state.acquired(&plan, 1, &lock);
+        state.acquired(&plan, 1, &lock, 0x70);
         assert_eq!(state.arrive(&plan, 1, &at(&[2], 100), false), Go);
         assert_eq!(state.confirmed, Some(2));
     }
@@ -540,22 +668,57 @@ mod tests {
             ("goal", "release", "1", "0"),
             ("goal", "acquire", "0", "0"),
         ];
-        let plan = plan("ordered", "block", 0, &points);
-        let mut state = State::new(&plan);
+        let plan = plan("ordered", "block\tB", 0, &points);
+        let mut state = new(&plan);
         let lock = |points: &[usize]| at(points, 900);
-        state.acquired(&plan, 1, &lock(&[]));
+        state.acquired(&plan, 1, &lock(&[]), 0x70);
         assert_eq!(state.arrive(&plan, 2, &lock(&[1, 3]), false), Wait);
-        state.releases(&plan, 1);
+        state.releases(&plan, 1, 900);
         assert_eq!(state.arrive(&plan, 1, &lock(&[0, 2]), false), Go);
         assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), false), Wait);
         assert_eq!(state.arrive(&plan, 2, &lock(&[1, 3]), true), Go);
-        state.acquired(&plan, 2, &lock(&[1, 3]));
-        state.releases(&plan, 2);
+        state.acquired(&plan, 2, &lock(&[1, 3]), 0x70);
+        state.releases(&plan, 2, 900);
         assert_eq!(state.arrive(&plan, 2, &lock(&[0, 2]), false), Go);
         assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), true), Wait);
         state.seen(2);
         assert_eq!(state.arrive(&plan, 1, &lock(&[1, 3]), true), Go);
-        state.acquired(&plan, 1, &lock(&[1, 3]));
+        state.acquired(&plan, 1, &lock(&[1, 3]), 0x70);
         assert_eq!((state.confirmed, &state.arrivals[..]), (Some(3), &[2, 2, 2, 2][..]));
+    }
+
+    #[test]
+    fn who_would_wait_with_a_lock_waits_before_it_takes_it() {
+        let plan = plan("ordered", "step", 0, &TORN);
+        let mut state = new(&plan);
+        let lock = at(&[], 900);
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x70), false), Go, "nothing is known yet");
+        state.acquired(&plan, 2, &lock, 0x70);
+        assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait);
+        state.give_up(&plan, 2, false);
+        state.releases(&plan, 2, 900);
+        assert_eq!(state.gates[1], [0x70]);
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x71), false), Go, "another place");
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x70), false), Wait);
+        assert_eq!(state.at_gate(&plan, 1, (900, 0x60), false), Go);
+        state.acquired(&plan, 1, &lock, 0x60);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+        state.releases(&plan, 1, 900);
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x70), true), Go);
+        assert_eq!(state.gates, [vec![0x60], vec![0x70], vec![]]);
+    }
+
+    #[test]
+    fn one_thread_is_let_through_a_gate_that_all_have_in_common() {
+        let mut plan = plan("ordered", "step", 0, &TORN);
+        plan.points.iter_mut().for_each(|point| point.gates = vec![0x70]);
+        let mut state = new(&plan);
+        assert_eq!(state.at_gate(&plan, 1, (900, 0x70), false), Go);
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x70), false), Wait);
+        state.acquired(&plan, 1, &at(&[], 900), 0x70);
+        assert_eq!(state.arrive(&plan, 1, &at(&[0, 2], 100), false), Go);
+        state.releases(&plan, 1, 900);
+        assert_eq!(state.at_gate(&plan, 2, (900, 0x70), true), Go);
+        assert_eq!(state.at_gate(&plan, 1, (900, 0x70), false), Wait);
     }
 }

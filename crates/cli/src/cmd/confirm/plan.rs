@@ -2,18 +2,22 @@
 
 use super::wanted::{Step, Wanted};
 use crate::report::model::Code;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
 
 /// As many points as the runtime takes.
 const MOST_POINTS: usize = 64;
 
+/// A gate that the runtime tells has the number of its point above so many bits.
+const GATE_BITS: u32 = 48;
+
 /// What the program is steered to.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     together: bool,
-    whole: &'static str,
+    /// What must be whole, as the runtime reads it.
+    whole: String,
     /// In the order of the schedule.
     pub(super) points: Vec<Point>,
     /// So many of them come before the goal.
@@ -28,6 +32,8 @@ pub(super) struct Point {
     memory: Option<usize>,
     code: Code,
     places: Vec<Range<u64>>,
+    /// Where threads take their first lock before it, as earlier tries have shown.
+    gates: BTreeSet<u64>,
     /// In words.
     pub(super) told: String,
     /// Its number in the finding; none if it is of the schedule before.
@@ -83,6 +89,7 @@ impl Plan {
                 memory: if together { Some(0) } else { memory.get(&step.number).copied() },
                 code,
                 places,
+                gates: BTreeSet::new(),
                 told: wanted.told(step),
                 number: Some(step.number),
             });
@@ -118,18 +125,27 @@ impl Plan {
             let module = point.code.module.rsplit('/').next().unwrap_or_default().replace(['\t', '\n'], "?");
             let places: Vec<String> =
                 point.places.iter().map(|place| format!("{:x}-{:x}", place.start, place.end)).collect();
+            let gates: Vec<String> = point.gates.iter().map(|gate| format!("{gate:x}")).collect();
             let _ = writeln!(
                 text,
-                "point\t{part}\t{}\t{}\t{}\t{}\t{module}\t{}\t{}",
+                "point\t{part}\t{}\t{}\t{}\t{}\t{module}\t{}\t{}\t{}",
                 point.kind,
                 number(point.actor),
                 number(point.memory),
                 if holds { "hold" } else { "pass" },
                 point.code.build_id,
                 places.join(","),
+                gates.join(","),
             );
         }
         text
+    }
+
+    /// Takes up what a try has shown: where threads take locks before a point.
+    pub(super) fn learn(&mut self, gate: u64) {
+        if let Some(point) = self.points.get_mut((gate >> GATE_BITS) as usize) {
+            point.gates.insert(gate & ((1 << GATE_BITS) - 1));
+        }
     }
 
     /// True if two accesses are to come at the same time.
@@ -174,16 +190,15 @@ fn places(step: &Step, lines: Lines<'_>) -> Result<(Code, Vec<Range<u64>>), Stri
 }
 
 /// What must be whole.
-fn whole(wanted: &Wanted) -> &'static str {
-    let in_section = |region: &String| region.starts_with("critical section");
-    match (wanted.evidence.as_str(), wanted.whole.as_deref()) {
-        ("cycle", _) => {
-            let region = wanted.transactions.first().and_then(|transaction| transaction.region.as_ref());
-            if region.is_some_and(in_section) { "section" } else { "block" }
-        }
-        (_, Some("block" | "function")) => "block",
-        (_, Some("step" | "gap")) => "step",
-        _ => "free",
+fn whole(wanted: &Wanted) -> String {
+    // The innermost block that is refuted; without blame that of the thread that closes the cycle.
+    let refuted = wanted.refuted.last().map(|block| &block.region);
+    let block = refuted.or_else(|| wanted.transactions.first()?.region.as_ref());
+    match (block, wanted.whole.as_deref()) {
+        (_, Some("step" | "gap")) => "step".to_owned(),
+        (Some(region), _) if region.starts_with("critical section") => "section".to_owned(),
+        (Some(region), _) => format!("block\t{}", region.replace(['\t', '\n'], " ")),
+        (None, _) => "free".to_owned(),
     }
 }
 
@@ -237,6 +252,7 @@ fn before(wanted: &Wanted, lines: Lines<'_>) -> Vec<Point> {
             memory: Some(wanted.steps.len() + 1 + class),
             code,
             places,
+            gates: BTreeSet::new(),
             told: wanted.told(step),
             number: None,
         });
@@ -292,8 +308,8 @@ mod tests {
     fn both_sides_of_a_race_wait_and_then_one_of_them() {
         let plan = |attempt| text(support::flag_race(), attempt);
         let first = "goal\ttogether\nwhole\tfree\nskip\t0\npatience\t200\n\
-                     point\tgoal\taccess\t0\t0\thold\tprog\t0a\t10-11\n\
-                     point\tgoal\taccess\t1\t0\thold\tprog\t0a\t20-21\n";
+                     point\tgoal\taccess\t0\t0\thold\tprog\t0a\t10-11\t\n\
+                     point\tgoal\taccess\t1\t0\thold\tprog\t0a\t20-21\t\n";
         assert_eq!(plan(1), first);
         assert_eq!(plan(2), first.replace("1\t0\thold", "1\t0\tpass"));
         assert_eq!(plan(3), first.replace("0\t0\thold", "0\t0\tpass"));
@@ -303,7 +319,7 @@ mod tests {
     #[test]
     fn a_cycle_of_lock_operations_has_its_locks_in_common() {
         let plan = text(support::set_add(), 1);
-        assert!(plan.starts_with("goal\tordered\nwhole\tblock\n"), "{plan}");
+        assert!(plan.starts_with("goal\tordered\nwhole\tblock\tSet.add inner\n"), "{plan}");
         let kinds: Vec<&str> = plan.lines().skip(4).filter_map(|line| line.split('\t').nth(2)).collect();
         assert!(kinds.contains(&"acquire") && kinds.contains(&"release"), "{plan}");
         let owners: Vec<&str> = plan.lines().skip(4).filter_map(|line| line.split('\t').nth(3)).collect();

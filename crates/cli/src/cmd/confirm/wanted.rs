@@ -18,6 +18,7 @@ pub(super) struct Wanted {
     pub(super) whole: Option<String>,
     pub(super) transactions: Vec<Transaction>,
     pub(super) edges: Vec<Edge>,
+    pub(super) refuted: Vec<Block>,
     pub(super) witness: Vec<Step>,
 }
 
@@ -54,6 +55,11 @@ pub(super) struct Target {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Transaction {
     pub(super) region: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Block {
+    pub(super) region: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
