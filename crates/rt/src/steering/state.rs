@@ -116,6 +116,26 @@ impl State {
         self.confirmed.is_none() && (self.under_way.is_some() || self.is_inside(plan))
     }
 
+    /// The same if two are to come together: who takes a lock for it comes when the other waits.
+    fn at_gate_of_meeting(&mut self, plan: &Plan, me: u32, place: usize, again: bool) -> Order {
+        let sides = [(plan.before, plan.before + 1), (plan.before + 1, plan.before)];
+        let is_gate = |point: usize| self.gates[point].contains(&place);
+        let gated: Vec<(usize, usize)> =
+            sides.into_iter().filter(|(mine, other)| is_gate(*mine) && plan.points[*other].holds).collect();
+        let Some(&(point, _)) = gated.first() else { return Order::Go };
+        let is_awaited =
+            |other: usize| self.waiting.iter().any(|(thread, there)| *thread != me && there.is_at(other));
+        if gated.iter().any(|(_, other)| is_awaited(*other)) {
+            return Order::Go;
+        }
+        if gated.len() == 2 && self.let_through.is_none_or(|thread| thread == me) {
+            // All take it here: one of them must come first.
+            self.let_through = Some(me);
+            return Order::Go;
+        }
+        if self.may_wait(point, again) { Order::Wait } else { Order::Go }
+    }
+
     /// True if an ordered goal has begun.
     fn is_inside(&self, plan: &Plan) -> bool {
         plan.goal == Goal::Ordered && self.next > plan.before
@@ -201,8 +221,11 @@ impl State {
         }
         let next = self.next;
         let holds_none = self.locks.get(&me).is_none_or(Vec::is_empty);
-        if self.confirmed.is_some() || !holds_none || plan.goal == Goal::Together && next >= plan.before {
+        if self.confirmed.is_some() || !holds_none {
             return Order::Go;
+        }
+        if plan.goal == Goal::Together && next >= plan.before {
+            return self.at_gate_of_meeting(plan, me, place, again);
         }
         let is_gate = |point: usize| self.gates[point].contains(&place);
         if is_gate(next)

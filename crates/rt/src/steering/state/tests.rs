@@ -254,3 +254,20 @@ fn one_thread_is_let_through_a_gate_that_all_have_in_common() {
     assert_eq!(state.at_gate(&plan, 2, (900, 0x70), true), Go);
     assert_eq!(state.at_gate(&plan, 1, (900, 0x70), false), Wait);
 }
+
+#[test]
+fn who_races_under_a_lock_takes_it_when_the_other_waits() {
+    let plan = plan("together", "free", 0, &RACE);
+    let mut state = new(&plan);
+    state.acquired(&plan, 1, &at(&[], 900), 0x70);
+    assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Wait);
+    state.give_up(&plan, 1, false);
+    state.releases(&plan, 1, 900);
+    assert_eq!(state.at_gate(&plan, 1, (900, 0x70), false), Wait);
+    assert_eq!(state.at_gate(&plan, 2, (900, 0x60), false), Go);
+    assert_eq!(state.arrive(&plan, 2, &at(&[1], 100), false), Wait);
+    assert_eq!(state.at_gate(&plan, 1, (900, 0x70), true), Go);
+    state.acquired(&plan, 1, &at(&[], 900), 0x70);
+    assert_eq!(state.arrive(&plan, 1, &at(&[0], 100), false), Go);
+    assert_eq!(state.confirmed, Some(1));
+}
