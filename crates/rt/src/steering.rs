@@ -125,7 +125,10 @@ impl Steering {
         let places = self.places.load(Ordering::Acquire);
         // SAFETY: it is null or points to a list that lives for ever.
         let Some(places) = (unsafe { places.as_ref() }) else { return 0 };
-        let here = |place: &&Place| place.kind == kind && (place.start..place.end).contains(&pc);
+        let is_meant = |place: &Place| {
+            place.kind == kind || place.kind == Kind::Access && matches!(kind, Kind::Read | Kind::Write)
+        };
+        let here = |place: &&Place| (place.start..place.end).contains(&pc) && is_meant(place);
         places.iter().filter(here).fold(0, |points, place| points | 1 << place.point)
     }
 }
@@ -191,7 +194,7 @@ fn sleep() {
 #[inline(never)]
 pub(crate) fn access(kind: AccessKind, atomic: bool, addr: usize, size: usize, pc: usize) {
     let Some(steering) = STEERING.get() else { return };
-    let points = steering.points(pc, Kind::Access);
+    let points = steering.points(pc, if kind == AccessKind::Write { Kind::Write } else { Kind::Read });
     if points == 0 {
         return passed();
     }

@@ -11,7 +11,7 @@
 //! | `patience`, a number | milliseconds that a thread waits at most |
 //! | `point`, part, kind, actor, memory, wait, module, build id, places, gates | an operation, in the order of the schedule |
 //!
-//! The part is `before` or `goal`, the kind `access`, `acquire` or `release`. Actors and memory are numbers; points with the same
+//! The part is `before` or `goal`, the kind `access` (of any kind), `read`, `write`, `acquire` or `release`. Actors and memory are numbers; points with the same
 //! number are done by one thread, or touch the same bytes. `-` is a number that does not matter. `wait` is `hold` if threads wait
 //! at the point for their turn, else `pass`. Places are stretches `start-end` of addresses of the file, in hexadecimal; gates (see
 //! `state`) are addresses of the same file.
@@ -45,7 +45,10 @@ pub(super) enum Whole {
 /// What is done at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
+    /// An access: any, or only one that reads or writes.
     Access,
+    Read,
+    Write,
     Acquire,
     Release,
 }
@@ -134,6 +137,8 @@ fn point(fields: &[&str]) -> Option<Point> {
     let &[kind, actor, memory, wait, module, build_id, places, gates] = fields else { return None };
     let kind = match kind {
         "access" => Kind::Access,
+        "read" => Kind::Read,
+        "write" => Kind::Write,
         "acquire" => Kind::Acquire,
         "release" => Kind::Release,
         _ => return None,

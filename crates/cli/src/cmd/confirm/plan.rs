@@ -163,7 +163,9 @@ impl Plan {
 fn kind(operation: &str) -> Option<&'static str> {
     Some(match operation {
         "read" | "write" | "atomic-load" | "atomic-store" | "atomic-update" => "access",
-        "other-path-read" | "other-path-write" => "access",
+        // A line may have other accesses beside the one that is meant.
+        "other-path-read" => "read",
+        "other-path-write" => "write",
         "acquire" | "acquire-shared" => "acquire",
         "release" | "release-shared" => "release",
         _ => return None,
@@ -235,9 +237,8 @@ fn before(wanted: &Wanted, lines: Lines<'_>) -> Vec<Point> {
     let mut names: Vec<&str> = Vec::new();
     let mut points = Vec::new();
     for step in &wanted.witness {
-        if kind(&step.operation.kind) != Some("access") || is_of_finding(step) {
-            continue;
-        }
+        let kind = kind(&step.operation.kind).filter(|kind| ["access", "read", "write"].contains(kind));
+        let Some(kind) = kind.filter(|_| !is_of_finding(step)) else { continue };
         let (Ok((code, places)), Some(target)) = (places(step, lines), &step.operation.target) else {
             continue;
         };
@@ -246,7 +247,7 @@ fn before(wanted: &Wanted, lines: Lines<'_>) -> Vec<Point> {
             names.len() - 1
         });
         points.push(Point {
-            kind: "access",
+            kind,
             // A thread may run several tasks one after the other.
             actor: None,
             memory: Some(wanted.steps.len() + 1 + class),
