@@ -309,7 +309,14 @@ impl State {
             arrival.is_at(point) && plan.points[point].holds && self.fits(plan, point, me, &arrival.bytes)
         });
         match later {
-            Some(point) if self.may_wait(point, again) => Order::Wait,
+            Some(point) if self.may_wait(point, again) => {
+                let known = self.waiting.iter().any(|(thread, _)| *thread == me);
+                if !ordered && point >= plan.before && !known {
+                    // It may be met as soon as all before has happened, whoever notices that first.
+                    self.waiting.push((me, arrival.clone()));
+                }
+                Order::Wait
+            }
             _ => Order::Go,
         }
     }

@@ -106,7 +106,11 @@ impl Plan {
 
     /// The plan as the runtime reads it, for one try.
     pub(super) fn text(&self, attempt: u64, patience: u64) -> String {
-        let Variation { waits, skip, patience } = Variation::of(attempt, patience);
+        let Variation { mut waits, mut skip, patience } = Variation::of(attempt, patience);
+        if self.before > 0 {
+            // What comes before is to happen once; what an earlier try has shown is what differs.
+            (waits, skip) = (0, (attempt - 1) / 4);
+        }
         let goal = if self.together { "together" } else { "ordered" };
         let mut text = format!("goal\t{goal}\nwhole\t{}\nskip\t{skip}\npatience\t{patience}\n", self.whole);
         let owner = self.points.last().and_then(|point| point.actor);
