@@ -4,19 +4,23 @@
 //! equal bytes, so that it can live in version control.
 
 use crate::report::Finding;
-use crate::report::model::Status;
+use crate::report::model::{Confirmation, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 const FORMAT: &str = "keirin-baseline/";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// The version of a file without confirmed findings: older readers understand it.
+const WITHOUT_CONFIRMED: u32 = 1;
 
 /// The known findings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Baseline {
     /// By fingerprint.
     entries: BTreeMap<String, Entry>,
+    /// Those that a program has shown itself, by fingerprint. They need not be among the known ones.
+    confirmed: BTreeMap<String, Confirmed>,
 }
 
 /// One known finding. Only the fingerprint is compared; the rest is for the people who read the file.
@@ -33,11 +37,23 @@ pub(crate) struct Entry {
     pub(crate) count: u64,
 }
 
+/// A finding that `keirin confirm` has made a program show.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Confirmed {
+    fingerprint: String,
+    rule: String,
+    title: String,
+    confirmation: Confirmation,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
     schema: String,
     findings: Vec<Entry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    confirmed: Vec<Confirmed>,
 }
 
 /// The first look at a file: a later version may have changed everything but this.
@@ -71,7 +87,7 @@ impl Baseline {
         let header: Header = serde_json::from_str(text).map_err(damaged)?;
         let version = header.schema.strip_prefix(FORMAT).and_then(|version| version.parse::<u32>().ok());
         match version {
-            Some(VERSION) => {}
+            Some(WITHOUT_CONFIRMED | VERSION) => {}
             Some(later) if later > VERSION => {
                 return Err(error(format!(
                     "version {later} of the format is newer than this keirin knows ({VERSION}); use the keirin that \
@@ -87,7 +103,8 @@ impl Baseline {
         }
         let document: Document = serde_json::from_str(text).map_err(damaged)?;
         let entries = document.findings.into_iter().map(|entry| (entry.fingerprint.clone(), entry));
-        Ok(Baseline { entries: entries.collect() })
+        let confirmed = document.confirmed.into_iter().map(|entry| (entry.fingerprint.clone(), entry));
+        Ok(Baseline { entries: entries.collect(), confirmed: confirmed.collect() })
     }
 
     /// A baseline of the findings that are not suppressed.
@@ -99,14 +116,30 @@ impl Baseline {
             title: finding.title.clone(),
             count: finding.count,
         };
-        Baseline { entries: wanted.map(|finding| (finding.fingerprint.clone(), entry(finding))).collect() }
+        let entries = wanted.map(|finding| (finding.fingerprint.clone(), entry(finding))).collect();
+        let mut baseline = Baseline { entries, confirmed: BTreeMap::new() };
+        for finding in findings {
+            if let Some(confirmation) = &finding.confirmation {
+                baseline.confirm(&finding.fingerprint, finding.rule, &finding.title, confirmation.clone());
+            }
+        }
+        baseline
+    }
+
+    /// Notes that a program has shown a finding.
+    pub(crate) fn confirm(&mut self, fingerprint: &str, rule: &str, title: &str, confirmation: Confirmation) {
+        let (rule, title) = (rule.to_owned(), title.to_owned());
+        let confirmed = Confirmed { fingerprint: fingerprint.to_owned(), rule, title, confirmation };
+        self.confirmed.insert(fingerprint.to_owned(), confirmed);
     }
 
     /// The text of the file.
     pub(crate) fn to_text(&self) -> String {
+        let version = if self.confirmed.is_empty() { WITHOUT_CONFIRMED } else { VERSION };
         let document = Document {
-            schema: format!("{FORMAT}{VERSION}"),
+            schema: format!("{FORMAT}{version}"),
             findings: self.entries.values().cloned().collect(),
+            confirmed: self.confirmed.values().cloned().collect(),
         };
         // Strings and numbers always have a JSON form, so there is nothing to fail.
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
@@ -114,11 +147,15 @@ impl Baseline {
         text
     }
 
-    /// Marks the reported findings that are known, and gives those known ones that did not occur.
+    /// Marks the reported findings that are known, and all that were confirmed, and gives those known ones that did not occur.
     pub(crate) fn apply(&self, findings: &mut [Finding]) -> Vec<&Entry> {
         let mut absent = self.entries.clone();
         for finding in findings {
             absent.remove(&finding.fingerprint);
+            if let Some(confirmed) = self.confirmed.get(&finding.fingerprint) {
+                finding.notes.push(confirmed.confirmation.text());
+                finding.confirmation = Some(confirmed.confirmation.clone());
+            }
             if finding.status == Status::Reported && self.entries.contains_key(&finding.fingerprint) {
                 finding.status = Status::InBaseline;
             }
@@ -162,6 +199,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_confirmed_is_kept_and_told_and_is_not_known_for_that() {
+        let (add, three) = (support::set_add(), support::three());
+        let mut baseline = Baseline::of(std::slice::from_ref(&three));
+        assert!(baseline.to_text().contains("keirin-baseline/1"));
+        let shown = Confirmation { program: "set".to_owned(), attempt: 3 };
+        baseline.confirm(&add.fingerprint, add.rule, &add.title, shown.clone());
+        let text = baseline.to_text();
+        assert!(text.contains("keirin-baseline/2"), "{text}");
+        let mut findings = vec![add, three];
+        Baseline::parse("b.json", &text).unwrap().apply(&mut findings);
+        assert_eq!(findings[0].status, Status::Reported);
+        assert_eq!(
+            findings[0].notes.last(),
+            Some(&"Confirmed: `keirin confirm` made set show it, in try 3.".to_owned())
+        );
+        assert_eq!((&findings[0].confirmation, &findings[1].confirmation), (&Some(shown), &None));
+        let again = Baseline::of(&findings).to_text();
+        assert!(again.contains("\"try\": 3"), "{again}");
+    }
+
+    #[test]
     fn suppressed_findings_are_not_written_and_stay_suppressed() {
         let mut findings = vec![support::set_add()];
         let baseline = Baseline::of(&findings);
@@ -179,7 +237,7 @@ mod tests {
             "[]",
             "{}",
             "{\"schema\": \"keirin-report/1\"}",
-            "{\"schema\": \"keirin-baseline/2\", \"entries\": {}}",
+            "{\"schema\": \"keirin-baseline/3\", \"entries\": {}}",
             "{\"schema\": \"keirin-baseline/0\"}",
             "{\"schema\": \"keirin-baseline/99999999999\"}",
             "{\"schema\": \"keirin-baseline/1\", \"findings\": [{}]}",

@@ -92,6 +92,10 @@ fn dispatch(matches: &ArgMatches) -> anyhow::Result<Ending> {
     match matches.subcommand() {
         Some(("run", matches)) => cmd::run::run(&words(matches), &options::load(Table::Run, matches)?),
         Some(("cargo", matches)) => cmd::cargo::run(&words(matches), &options::load(Table::Cargo, matches)?),
+        Some(("confirm", matches)) => {
+            let finding = matches.get_one::<String>("finding").map_or("", String::as_str);
+            cmd::confirm::run(finding, &words(matches), &options::load(Table::Confirm, matches)?)
+        }
         Some(("record", matches)) => {
             cmd::record::run(&words(matches), &options::load(Table::Record, matches)?)
         }
@@ -173,6 +177,20 @@ fn command_line() -> Command {
                         .allow_hyphen_values(true)
                         .value_parser(value_parser!(OsString)),
                 ),
+        )
+        .subcommand(
+            with_options(Command::new("confirm"), Table::Confirm)
+                .about("Runs a program again and steers it, so that it shows a finding itself")
+                .after_help(
+                    "Exit codes: 66 confirmed, 0 not; 2 wrong usage, 3 the program could not be watched, or keirin failed.",
+                )
+                .arg(
+                    Arg::new("finding")
+                        .value_name("FINDING")
+                        .help("The start of its fingerprint, its number in the report, or `all`")
+                        .required(true),
+                )
+                .arg(program()),
         )
         .subcommand(
             with_options(Command::new("record"), Table::Record)
@@ -304,7 +322,7 @@ fn with_options(mut command: Command, table: Table) -> Command {
     for row in options::rows_of(table) {
         let default = match (table, row.name) {
             // It depends on the program.
-            (Table::Run | Table::Cargo, "analysis") => "",
+            (Table::Run | Table::Cargo | Table::Confirm, "analysis") => "",
             _ => row.default,
         };
         let help = if default.is_empty() {

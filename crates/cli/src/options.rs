@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Run,
     /// Takes all that `Run` takes.
     Cargo,
+    /// Takes all that `Run` takes.
+    Confirm,
     Record,
     Simulate,
     Infer,
@@ -44,7 +46,8 @@ pub(crate) enum Command {
 impl Command {
     /// True if an option that some commands take is one of this command's.
     fn is_among(self, commands: &[Command]) -> bool {
-        commands.contains(&self) || self == Command::Cargo && commands.contains(&Command::Run)
+        let runs = matches!(self, Command::Cargo | Command::Confirm);
+        commands.contains(&self) || runs && commands.contains(&Command::Run)
     }
 }
 
@@ -187,6 +190,12 @@ options! {
         "Let locks that libraries use inside of themselves, and were not built to be watched, order threads as well";
     "races" races: bool = "", "", [Cargo],
         "Look for data races, which unsafe code can have: the program is built with its memory accesses told, which are watched instead of what locks guard";
+    "report" report: Option<PathBuf> = "", "FILE", [Confirm],
+        "The finding is one of this report, which `keirin run` or `check` has written with --format json; else the program is run and watched first";
+    "tries" tries: u64 = "10", "N", [Confirm],
+        "Run the program so often at most";
+    "patience" patience: u64 = "200", "MS", [Confirm],
+        "How long a thread is made to wait for another at most, in milliseconds; later tries take longer";
     "progress" progress: When = "auto", "WHEN", [Check Convert Generate Stats Simulate Infer Detect],
         "Show progress on standard error: `auto` (on a terminal), `always` or `never`";
     "to" to: Option<TraceFormat> = "", "FORMAT", [Convert Generate],
@@ -300,6 +309,7 @@ mod tests {
             Command::Explain => "explain",
             Command::Run => "run",
             Command::Cargo => "cargo",
+            Command::Confirm => "confirm",
             Command::Record => "record",
             Command::Simulate => "simulate",
             Command::Infer => "infer",
@@ -315,7 +325,7 @@ mod tests {
              An option can be given as a flag (`--name value`), in the `KEIRIN_OPTIONS` variable \
              (`KEIRIN_OPTIONS=\"lenient max-per-site=3\"`, separated by blanks) or in `keirin.toml` \
              (`max-per-site = 3`), in the current folder or one above it. The flag wins over the variable, the variable \
-             over the file. Lists of files add up. `cargo keirin` (`cargo`) takes what `run` takes, too.\n\n\
+             over the file. Lists of files add up. `cargo keirin` (`cargo`) and `confirm` take what `run` takes, too.\n\n\
              | option | value | default | commands | meaning |\n|---|---|---|---|---|\n",
         );
         for row in ROWS {

@@ -127,7 +127,8 @@ pub struct Segment {
     pub last: u64,
     /// How many operations that are.
     pub operations: u64,
-    /// Those that a reader wants to see: what the finding is about, locks and task constructs.
+    /// Those that a reader wants to see: what the finding is about, locks and task constructs; and, if values were looked at, other
+    /// accesses that come in another order than in the observed run.
     pub shown: Vec<RawStep>,
 }
 

@@ -39,6 +39,7 @@ pub mod rust;
 mod shadow;
 mod spin;
 pub mod start;
+mod steering;
 mod tasks;
 mod tbb;
 mod telling;

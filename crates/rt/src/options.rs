@@ -48,6 +48,8 @@ pub(crate) struct Options {
     pub(crate) check: Vec<String>,
     /// The analyses of tasks are those of the papers, to the letter.
     pub(crate) published: bool,
+    /// A file with the points that threads wait at.
+    pub(crate) steering: Option<CString>,
     /// The program was started again, in another address space.
     pub(crate) started_again: Option<Again>,
 }
@@ -155,6 +157,10 @@ impl Options {
                 }
                 "regions" => {
                     options.regions = path();
+                    true
+                }
+                "steering" => {
+                    options.steering = path();
                     true
                 }
                 "mismatches" => assign(&mut options.mismatches, text.parse().ok()),

@@ -8,7 +8,7 @@ use crate::record::Recorder;
 use crate::shadow::{Shadowed, pages};
 use crate::spin::Spin;
 use crate::watcher::Watcher;
-use crate::{arena, files, layout, learned, modules, regions, tasks, telling, thread, tls, watch};
+use crate::{arena, files, layout, learned, modules, regions, steering, tasks, telling, thread, tls, watch};
 use keirin_core::analysis::any::Choice;
 use keirin_core::analysis::atomtracker::detect::Detector;
 use keirin_core::analysis::empty::Empty;
@@ -176,6 +176,13 @@ fn start(value: &str, arguments: *const *const c_char, environment: *const *cons
                 }
             }
             Err(error) => telling::note(&format!("the learned regions cannot be read: {error}")),
+        }
+    }
+    if let Some(path) = &options.steering {
+        match files::read(path) {
+            Ok(text) if steering::load(&String::from_utf8_lossy(&text)) => {}
+            Ok(_) => telling::note("the plan to steer the run by cannot be understood"),
+            Err(error) => telling::note(&format!("the plan to steer the run by cannot be read: {error}")),
         }
     }
     let watcher =

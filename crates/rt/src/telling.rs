@@ -105,6 +105,14 @@ pub(crate) fn note(text: &str) {
     }
 }
 
+/// Tells figures before the end of the run; those of the end count instead.
+pub(crate) fn figures(statistics: &[Statistic]) {
+    if let Some(telling) = TELLING.lock().as_mut() {
+        telling.writer.statistics(statistics);
+        telling.write();
+    }
+}
+
 /// A lock was used for the first time.
 pub(crate) fn new_lock(id: LockId, addr: usize) {
     let mut locks = LOCKS.lock();
@@ -487,6 +495,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
     ];
     statistics.extend(watcher.statistics());
     statistics.extend(crate::passes::statistics());
+    statistics.extend(crate::steering::figures());
     statistics.extend(openmp::counts().map(|(name, count)| statistic(name, count)));
     telling.writer.statistics(&statistics);
     telling.writer.end(end);

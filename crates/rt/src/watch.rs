@@ -27,9 +27,11 @@ use crate::options::Options;
 use crate::rust::sections::{self, Sections, ToWatcher};
 use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
-use crate::{learned, modules, openmp, regions, start, tasks as tasks_of_program, tbb, telling, tls};
+use crate::{
+    learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
+};
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
-use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, ThreadId};
+use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
 use keirin_core::handover::End;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -345,6 +347,9 @@ fn access(watcher: &dyn Watcher, thread: &mut Thread, kind: AccessKind, addr: us
 /// A plain read of any number of bytes.
 #[inline]
 pub fn read(addr: usize, size: usize, pc: usize) {
+    if steering::is_on() {
+        steering::access(AccessKind::Read, false, addr, size, pc);
+    }
     if ACCESSES.load(Ordering::Relaxed) {
         with(|watcher, thread| access(watcher, thread, AccessKind::Read, addr, size, pc));
     }
@@ -353,6 +358,9 @@ pub fn read(addr: usize, size: usize, pc: usize) {
 /// A plain write of any number of bytes.
 #[inline]
 pub fn write(addr: usize, size: usize, pc: usize) {
+    if steering::is_on() {
+        steering::access(AccessKind::Write, false, addr, size, pc);
+    }
     if ACCESSES.load(Ordering::Relaxed) {
         with(|watcher, thread| access(watcher, thread, AccessKind::Write, addr, size, pc));
     }
@@ -360,6 +368,9 @@ pub fn write(addr: usize, size: usize, pc: usize) {
 
 /// An object is used, which is told by its first byte, whether or not other accesses are of interest.
 pub(crate) fn object_used(kind: AccessKind, addr: usize, pc: usize) {
+    if steering::is_on() {
+        steering::access(kind, false, addr, 1, pc);
+    }
     with(|watcher, thread| watcher.access(thread, kind, addr, 1, pc));
 }
 
@@ -368,9 +379,12 @@ pub fn fence(order: MemoryOrder, pc: usize) {
     with(|watcher, thread| watcher.fence(thread, order, pc));
 }
 
-/// A lock is about to be waited for.
+/// A lock is about to be waited for. 0: it is not known which.
 #[inline]
-pub fn lock_awaited(pc: usize) {
+pub fn lock_awaited(lock: usize, pc: usize) {
+    if steering::is_on() {
+        steering::lock_awaited(lock, pc);
+    }
     if ADVERSARY.load(Ordering::Relaxed) {
         with(|watcher, thread| watcher.lock_awaited(thread, pc));
     }
@@ -379,6 +393,9 @@ pub fn lock_awaited(pc: usize) {
 /// An atomic operation is about to be done: a read, or one that writes.
 #[inline]
 pub(crate) fn atomic_awaited(kind: AccessKind, addr: usize, size: usize, pc: usize) {
+    if steering::is_on() {
+        steering::access(kind, true, addr, size, pc);
+    }
     if ADVERSARY.load(Ordering::Relaxed) {
         with(|watcher, thread| watcher.atomic_awaited(thread, kind, addr, size, pc));
     }
@@ -386,11 +403,17 @@ pub(crate) fn atomic_awaited(kind: AccessKind, addr: usize, size: usize, pc: usi
 
 /// A lock was acquired. Locks that are held already by the thread may be told again.
 pub fn lock_acquired(lock: usize, mode: LockMode, pc: usize) {
+    if steering::is_on() {
+        steering::lock_acquired(lock, pc);
+    }
     with_synchronization(|watcher, thread| watcher.lock_acquired(thread, lock, mode, pc));
 }
 
 /// A lock is about to be released; how the thread held it is known.
 pub fn lock_released(lock: usize, pc: usize) {
+    if steering::is_on() {
+        steering::lock_released(lock, pc);
+    }
     with_synchronization(|watcher, thread| watcher.lock_released(thread, lock, pc));
 }
 
@@ -479,6 +502,9 @@ pub fn thread_started(ticket: Ticket, stack: (usize, usize)) {
 
 /// Called last thing in a thread, also if it was cancelled. May be called more than once.
 pub fn thread_ended() {
+    if steering::is_on() {
+        steering::step_ends();
+    }
     if let Some(mut inside) = Inside::enter() {
         settle(&mut inside);
         tls::set_thread(BUSY);
@@ -548,6 +574,9 @@ pub fn forgotten(addr: usize, size: usize) {
 
 /// An atomic region begins; regions nest. The label lives as long as the program.
 pub fn region_begin(label: &'static [u8], pc: usize) {
+    if steering::is_on() {
+        steering::block_begins(regions::labelled(label));
+    }
     if !learned::is_on() {
         with(|watcher, thread| watcher.region_begin(thread, regions::labelled(label), pc, true));
     }
@@ -555,6 +584,9 @@ pub fn region_begin(label: &'static [u8], pc: usize) {
 
 /// The innermost atomic region ends.
 pub fn region_end(pc: usize) {
+    if steering::is_on() {
+        steering::block_ends();
+    }
     if !learned::is_on() {
         with(|watcher, thread| watcher.region_end(thread, pc));
     }
@@ -598,13 +630,19 @@ pub fn grouped(members: &[(usize, usize)]) {
 
 /// The set of loaded modules may have changed.
 pub fn modules_changed() {
-    with(|_, _| modules::update());
+    with(|_, _| {
+        modules::update();
+        steering::modules_changed();
+    });
 }
 
 /// A function was entered: the address of its first hook, of the call, and the stack pointer.
 #[inline]
 pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usize) {
     tbb::note_stack(stack_pointer);
+    if steering::is_on() {
+        steering::passed();
+    }
     if FUNCTIONS.load(Ordering::Relaxed) {
         return function_told(function, call, stack_pointer);
     }
@@ -618,6 +656,9 @@ pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usiz
 /// A function is about to return.
 #[inline]
 pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
+    if steering::is_on() {
+        steering::passed();
+    }
     let thread = current();
     if thread.is_null() {
         return;
@@ -634,6 +675,7 @@ pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
             (0..regions).for_each(|_| watcher.region_end(thread, pc));
             (0..tbb::leave_calls(left)).for_each(|_| watcher.function_left(thread));
         });
+        steer_blocks(regions, None);
     }
 }
 
@@ -645,6 +687,7 @@ fn current() -> *mut Thread {
 
 #[cold]
 fn function_told(function: usize, call: usize, stack_pointer: usize) {
+    let (mut blocks_ended, mut block_begun) = (0, None);
     with(|watcher, thread| {
         let depth = thread.depth();
         let region = regions::function(function, depth == 0);
@@ -658,7 +701,19 @@ fn function_told(function: usize, call: usize, stack_pointer: usize) {
         if let Some(region) = region {
             watcher.region_begin(thread, region, function, false);
         }
+        (blocks_ended, block_begun) = (ended, region);
     });
+    steer_blocks(blocks_ended, block_begun);
+}
+
+/// Functions that are blocks have ended, and one has begun.
+fn steer_blocks(ended: u32, begun: Option<RegionId>) {
+    if steering::is_on() {
+        (0..ended).for_each(|_| steering::block_ends());
+        if let Some(region) = begun {
+            steering::block_begins(region);
+        }
+    }
 }
 
 /// After a fork, in the parent or in the child.

@@ -234,6 +234,11 @@ impl Filters {
         };
         Ok(Self { suppressions, baseline })
     }
+
+    /// The baseline alone; an empty one if there is none.
+    pub(crate) fn into_baseline(self) -> Baseline {
+        self.baseline.unwrap_or_default()
+    }
 }
 
 fn read(path: &Path, kind: &str) -> Result<String> {

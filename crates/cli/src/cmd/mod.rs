@@ -4,6 +4,7 @@ pub(crate) mod cargo;
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod completions;
+pub(crate) mod confirm;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod detect;

@@ -8,6 +8,7 @@ mod settings;
 mod tasks;
 mod verdicts;
 
+pub(super) use functions::ranges as atomic_functions;
 pub(super) use handovers::{Collected, collect};
 pub(super) use program::Program;
 pub(super) use settings::Settings;

@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// The options of one run, from all sources.
 pub(crate) fn load(command: Command, matches: &ArgMatches) -> Result<Options> {
     let mut options = Options::default();
-    if matches!(command, Command::Run | Command::Cargo) {
+    if matches!(command, Command::Run | Command::Cargo | Command::Confirm) {
         // What suits the program.
         options.analysis = Analyses(Vec::new());
     }

@@ -36,6 +36,7 @@ mod tests;
 
 pub(crate) use actors::source_line;
 pub(crate) use arrange::arrange;
+pub(crate) use frames::telling;
 pub(crate) use model::{Finding, Live, Report, Watched};
 
 use keirin_core::finding::Rule;

@@ -312,6 +312,9 @@ pub(crate) struct Finding {
     pub(crate) schedule: Option<Schedule>,
     /// The suspicions and lock gaps that this finding makes superfluous.
     pub(crate) confirms: Vec<Suspicion>,
+    /// The program itself has shown it, when `keirin confirm` steered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) confirmation: Option<Confirmation>,
     /// The finding as a picture. Not in the JSON, where everything it shows can be found elsewhere.
     #[serde(skip)]
     pub(crate) graph: Graph,
@@ -330,6 +333,24 @@ pub(crate) struct Suspicion {
     pub(crate) rule: &'static str,
     /// Its fingerprint.
     pub(crate) fingerprint: String,
+}
+
+/// How a program has shown a finding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Confirmation {
+    /// The name of the program.
+    pub(crate) program: String,
+    /// In which try, from 1.
+    #[serde(rename = "try")]
+    pub(crate) attempt: u64,
+}
+
+impl Confirmation {
+    /// The same in a sentence.
+    pub(crate) fn text(&self) -> String {
+        format!("Confirmed: `keirin confirm` made {} show it, in try {}.", self.program, self.attempt)
+    }
 }
 
 /// A stretch of memory.
@@ -414,6 +435,9 @@ pub(crate) struct Step {
     pub(crate) held: Option<Vec<HeldLock>>,
     /// Where in the trace, in words: `line 12`.
     pub(crate) position: Option<String>,
+    /// The instruction, if it is known: what `keirin confirm` finds it by in another run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) code: Option<Code>,
     /// The place and the open calls, innermost first; never empty, but perhaps without names.
     pub(crate) stack: Vec<Frame>,
 }
@@ -428,6 +452,17 @@ impl Step {
     pub(crate) fn place(&self) -> Option<&Place> {
         self.site().and_then(|site| site.place.as_ref())
     }
+}
+
+/// An instruction of a program or a library.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Code {
+    /// The file.
+    pub(crate) module: String,
+    /// Its build id, in hexadecimal digits; empty if it has none.
+    pub(crate) build_id: String,
+    /// The address in the file of what follows the operation.
+    pub(crate) offset: u64,
 }
 
 /// What an operation does to a block that cannot be moved together.

@@ -8,7 +8,9 @@ use super::evidence::{self, Scene};
 use super::fingerprint::Identity;
 use super::frames;
 use super::gaps;
-use super::model::{Block, Doubt, Finding, Frame, Level, Place, Proof, Status, Step, Transaction, Verdict};
+use super::model::{
+    Block, Code, Doubt, Finding, Frame, Level, Place, Proof, Status, Step, Transaction, Verdict,
+};
 use super::operation::describe;
 use super::origins;
 use super::schedule;
@@ -200,6 +202,7 @@ impl Names<'_> {
             witness: witness.unwrap_or_default(),
             schedule,
             confirms: Vec::new(),
+            confirmation: None,
             graph: told.graph,
             snippets: Vec::new(),
             often_meant: false,
@@ -228,8 +231,17 @@ impl Names<'_> {
             operation: describe(raw.op, self.tables),
             position: (position > 0 && self.unit != PositionUnit::Nothing)
                 .then(|| format!("{} {position}", self.unit.noun())),
+            code: self.code(raw.moment.site),
             stack: self.stack(raw.moment),
         }
+    }
+
+    /// The instruction of a site.
+    fn code(self, site: SiteId) -> Option<Code> {
+        let &trace::Place::Code { module, offset } = &self.tables.site(site)?.place else { return None };
+        let module = self.tables.modules.get(module.0 as usize)?;
+        let build_id = module.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Code { module: module.path.to_string(), build_id, offset })
     }
 
     /// The place of an operation and, outwards from it, the places of the calls that led there.

@@ -9,12 +9,14 @@ mod variables;
 pub(crate) use elf::Elf;
 pub(crate) use variables::Variables;
 
+use crate::report::model::Code;
 use addr2line::Loader;
 use keirin_core::event::{Addr, FunctionId, Op, RegionId};
 use keirin_core::finding::{Evidence, RawFinding, Whole};
 use keirin_core::trace::{Location, ModuleId, NameKind, Place, Tables};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -113,6 +115,23 @@ impl Symbols {
         }
         self.frames.borrow_mut().insert(key, frames.clone());
         frames
+    }
+
+    /// Where the instructions of a source line are in a file, as return addresses: a call in the line is behind its start.
+    pub(crate) fn line(&self, code: &Code, file: &str, line: u32) -> Vec<Range<u64>> {
+        let digits = code.build_id.as_bytes().chunks(2).filter_map(|digits| std::str::from_utf8(digits).ok());
+        let build_id: Vec<u8> = digits.filter_map(|digits| u8::from_str_radix(digits, 16).ok()).collect();
+        let Some(loaded) = self.module(&code.module, &build_id) else { return Vec::new() };
+        let Some(Ok(locations)) = loaded.lines.as_ref().map(|lines| lines.find_location_range(0, u64::MAX))
+        else {
+            return Vec::new();
+        };
+        let meant = |location: &addr2line::Location<'_>| {
+            let named = location.file.is_some_and(|known| Path::new(known).ends_with(file));
+            named && location.line == Some(line)
+        };
+        let found = locations.filter(|(.., location)| meant(location));
+        found.map(|(start, size, _)| start + 1..start.saturating_add(size) + 1).collect()
     }
 
     /// The name of a function: the one that the tables give, or the one around the place that they give.

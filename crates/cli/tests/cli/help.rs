@@ -9,6 +9,7 @@ fn help_of_all_commands() {
     let commands = [
         "",
         "run",
+        "confirm",
         "record",
         "check",
         "demo",

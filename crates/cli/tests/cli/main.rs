@@ -6,6 +6,7 @@ mod bad_configuration;
 mod bad_input;
 mod building;
 mod check;
+mod confirm;
 mod convert;
 mod doctor;
 mod documentation;

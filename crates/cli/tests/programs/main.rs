@@ -10,6 +10,7 @@
 
 mod atomtracker;
 mod build;
+mod confirm;
 mod differential;
 mod directives;
 mod report;

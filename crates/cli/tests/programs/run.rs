@@ -36,7 +36,7 @@ pub(super) fn watch(program: &Program, options: &[&str]) -> Result<Outcome, Stri
 }
 
 /// The analyses that programs with tasks are for.
-const TASK_ANALYSES: &str = "ptracer,task-atomicity";
+pub(super) const TASK_ANALYSES: &str = "ptracer,task-atomicity";
 
 /// Runs a program with tasks once, on so many threads, and looks at all schedules of that run.
 pub(super) fn watch_tasks(program: &Program, threads: &str, options: &[&str]) -> Result<Outcome, String> {

@@ -319,8 +319,8 @@ impl Problem {
         }
     }
 
-    /// Reads that do not get what was chosen for them, since a write comes in between: the read, the source, and the last
-    /// such write.
+    /// Reads that do not get what was chosen for them, since writes come in between: the read, the source, and each such write. All
+    /// of them at once: otherwise there would be a round for each.
     fn between(&self, solver: &Solver, time: &[u32]) -> Vec<(usize, usize, u32)> {
         let mut between = Vec::new();
         for (number, read) in self.reads.iter().enumerate() {
@@ -328,15 +328,16 @@ impl Problem {
             let chosen = read.sources.iter().position(|source| solver.holds(source.chosen));
             let (Some(source), true) = (chosen, now != u32::MAX) else { continue };
             let from = read.sources[source].write;
-            let last = read
-                .writes
-                .iter()
-                .copied()
-                .filter(|write| *write != read.event && time[*write as usize] < now)
-                .max_by_key(|write| time[*write as usize]);
-            if let Some(last) = last.filter(|last| Some(*last) != from) {
-                between.push((number, source, last));
-            }
+            // If it does not come first, the write that is read from is put there by another clause.
+            let first = from.map(|from| time[from as usize]).filter(|first| *first < now);
+            let wrong = |write: &&u32| {
+                let time = time[**write as usize];
+                **write != read.event
+                    && Some(**write) != from
+                    && time < now
+                    && first.is_none_or(|first| time > first)
+            };
+            between.extend(read.writes.iter().filter(wrong).map(|write| (number, source, *write)));
         }
         between
     }

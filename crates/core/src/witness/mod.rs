@@ -75,6 +75,7 @@ mod flagged;
 mod locks;
 mod question;
 mod recording;
+mod reordered;
 mod search;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@
 //! **Values.** See [`Care`]. That a value is told without a formula means that it does not depend on what was read. Accesses
 //! are taken to be of the same memory whatever was read.
 
+mod hidden;
 mod values;
 
 use super::recording::{Effect, NONE, Operation, Place, Recording, Told, touched};
@@ -20,6 +21,7 @@ use crate::diagnose::Formula;
 use crate::diagnose::problem::{Problem, Section};
 use crate::diagnose::solver::Literal;
 use crate::event::{FormulaId, LockMode, Op};
+use hidden::Hold;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -198,6 +200,8 @@ pub(super) struct Question<'q> {
     known_reads: FxHashSet<Place>,
     /// What must have happened when an operation has, for some: so many operations of each task.
     needs: FxHashMap<Place, FxHashMap<u32, u32>>,
+    /// The locks that tasks hold, for those that were asked for.
+    holds: FxHashMap<u32, Rc<[Hold]>>,
     /// Branches whose conditions matter.
     branches: Vec<Place>,
     impossible: bool,
@@ -237,6 +241,7 @@ impl<'q> Question<'q> {
             reads: Vec::new(),
             known_reads: FxHashSet::default(),
             needs: FxHashMap::default(),
+            holds: FxHashMap::default(),
             branches: Vec::new(),
             impossible: false,
             unanswerable: false,
@@ -435,6 +440,7 @@ impl<'q> Question<'q> {
                 }
         });
         writes.retain(|write| !self.comes_before(read, *write));
+        self.drop_hidden(read, does.bytes, &mut writes);
         // One that another one always overwrites before the read is not seen by it.
         if writes.len() <= FEW_WRITES {
             let all = writes.clone();

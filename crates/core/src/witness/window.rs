@@ -3,6 +3,7 @@
 use super::decide::Claim;
 use super::question::{Asked, Care, Formulas, Question, Writes, schedule};
 use super::recording::{Place, Recording};
+use super::reordered::reordered;
 use super::search::{Found, Goal, Run, Search};
 use super::validate::Validator;
 use crate::diagnose::problem::Decision;
@@ -327,6 +328,8 @@ impl<'r> Window<'r> {
         let involved: FxHashSet<u32> =
             claim.accesses.iter().flat_map(|place| self.ancestors(self.recording.task_of(*place))).collect();
         let accesses: FxHashSet<Place> = claim.accesses.iter().copied().collect();
+        // Where values decide, so does the order of accesses that the finding is not about.
+        let reordered = self.diagnosis.map(|_| reordered(self.recording, &schedule)).unwrap_or_default();
         let mut left = MOST_SHOWN;
         let mut segments: Vec<Segment> = Vec::with_capacity(schedule.len());
         // From the end, so that what is left out is the earliest.
@@ -335,14 +338,14 @@ impl<'r> Window<'r> {
             let mut shown = Vec::new();
             for index in (run.from..run.to).rev() {
                 let step = record.operations[index as usize].step;
-                let is_access = accesses.contains(&Place { actor: run.actor, index });
-                let is_construct = involved
-                    .contains(&self.recording.task_of(Place { actor: run.actor, index }))
+                let place = Place { actor: run.actor, index };
+                let is_access = accesses.contains(&place);
+                let is_construct = involved.contains(&self.recording.task_of(place))
                     && !matches!(
                         step.op,
                         Op::Access { .. } | Op::OtherPath { .. } | Op::Atomic { .. } | Op::Fence { .. }
                     );
-                if is_access || (is_construct && left > 0) {
+                if is_access || (left > 0 && (is_construct || reordered.contains(&place))) {
                     left = left.saturating_sub(1);
                     shown.push(step);
                 }

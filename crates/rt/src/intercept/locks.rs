@@ -22,9 +22,9 @@ pub(super) fn acquired<L>(lock: *mut L, mode: LockMode, pc: usize, result: c_int
 
 /// Before a wait for a lock.
 #[inline]
-fn awaited(pc: usize) {
+fn awaited<L>(lock: *mut L, pc: usize) {
     if counts_for_locks(pc) {
-        watch::lock_awaited(pc);
+        watch::lock_awaited(lock as usize, pc);
     }
 }
 
@@ -51,7 +51,7 @@ intercept! {
     }
 
     fn pthread_mutex_lock(mutex: *mut pthread_mutex_t; pc) -> c_int {
-        awaited(pc);
+        awaited(mutex, pc);
         acquired(mutex, Exclusive, pc, real::pthread_mutex_lock(mutex))
     }
 
@@ -83,7 +83,7 @@ intercept! {
     }
 
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t; pc) -> c_int {
-        awaited(pc);
+        awaited(lock, pc);
         acquired(lock, Exclusive, pc, real::pthread_spin_lock(lock))
     }
 
@@ -110,7 +110,7 @@ intercept! {
     }
 
     fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t; pc) -> c_int {
-        awaited(pc);
+        awaited(lock, pc);
         acquired(lock, Shared, pc, real::pthread_rwlock_rdlock(lock))
     }
 
@@ -127,7 +127,7 @@ intercept! {
     }
 
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t; pc) -> c_int {
-        awaited(pc);
+        awaited(lock, pc);
         acquired(lock, Exclusive, pc, real::pthread_rwlock_wrlock(lock))
     }
 

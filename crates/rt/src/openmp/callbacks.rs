@@ -414,10 +414,10 @@ pub(super) unsafe extern "C" fn mutex_acquire(
     _kind: c_int,
     _hint: c_uint,
     _implementation: c_uint,
-    _lock: u64,
+    lock: u64,
     place: Address,
 ) {
-    watch::lock_awaited(place as usize);
+    watch::lock_awaited(lock as usize, place as usize);
 }
 
 pub(super) unsafe extern "C" fn mutex_acquired(kind: c_int, lock: u64, place: Address) {

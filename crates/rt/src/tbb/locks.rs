@@ -138,7 +138,10 @@ hooks! {
         }
         let address = mutex as usize;
         match what {
-            PREPARE => local::silence_wait(true),
+            PREPARE => {
+                watch::lock_awaited(address, pc);
+                local::silence_wait(true);
+            }
             CANCEL => local::silence_wait(false),
             ACQUIRED => {
                 let waited = local::is_waiting();

@@ -2,7 +2,7 @@
 
 use super::{RACES, enter, guarded, is_on, with};
 use crate::thread::Inside;
-use crate::{learned, tbb};
+use crate::{learned, steering, tbb};
 use keirin_core::event::{AtomicKind, MemoryOrder};
 use std::sync::atomic::Ordering;
 
@@ -82,9 +82,13 @@ fn atomic_of<T>(
         // SAFETY: the driver lives for ever.
         guarded(|| unsafe { &*driver }.atomic_by(&mut inside, addr, size, pc, quiet, &mut once));
     }
-    match (result, perform) {
+    let result = match (result, perform) {
         (Some(value), _) => value,
         (None, Some(perform)) => perform().2,
         (None, None) => unreachable!("an operation that was begun has a result"),
+    };
+    if steering::is_on() {
+        steering::passed();
     }
+    result
 }

@@ -1,7 +1,7 @@
 //! What happens to tasks, and to the threads and stacks that they run on.
 
 use super::{TASKS_ARE_ORDER, attach, forgotten, is_on, watcher, with};
-use crate::tls;
+use crate::{steering, tls};
 use keirin_core::event::{Op, TaskId};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,6 +30,9 @@ pub fn tasks_are_order() -> bool {
 /// Something happened to the tasks of the program: one of the operations of [`Op`] from `Spawn` to `FinishEnd`, done by the
 /// task that the calling thread runs.
 pub fn structure(op: Op, pc: usize) {
+    if steering::is_on() {
+        steering::step_ends();
+    }
     with(|watcher, thread| watcher.structure(thread, op, pc));
 }
 

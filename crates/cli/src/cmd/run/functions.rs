@@ -12,7 +12,7 @@ const MOST_LIBRARIES: usize = 500;
 
 /// One line for each function that the rules make atomic: the file, where it starts, where it ends, its name. A name with
 /// a `*` in front is not atomic where a thread begins with it. None if no rule is about functions.
-pub(super) fn ranges(program: &Program, rules: &[Rule]) -> Option<String> {
+pub(crate) fn ranges(program: &Program, rules: &[Rule]) -> Option<String> {
     if rules.iter().all(|rule| matches!(rule, Rule::CriticalSections)) {
         return None;
     }
