@@ -60,23 +60,15 @@ fn loops() {
 
 /// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
 #[test]
+#[ignore = "needs clang-16 and llvm-16-dev, which `./test` does not install"]
 fn another_llvm_tells_the_same_sides() {
     let version = "16";
-    if !has_llvm(version) {
-        println!("LLVM {version} is not installed: nothing to compare");
-        return;
-    }
     for name in ["figure_4", "locks", "switches"] {
         let sides = |output: &str| -> Vec<String> {
             output.lines().filter(|line| line.starts_with("  other")).map(str::to_owned).collect()
         };
         assert_eq!(sides(&run(version, name)), sides(&run("19", name)), "{name}");
     }
-}
-
-fn has_llvm(version: &str) -> bool {
-    let exists = |name: String| Command::new(name).arg("--version").output().is_ok();
-    exists(format!("clang++-{version}")) && exists(format!("llvm-config-{version}"))
 }
 
 /// Values, other sides and loops at once, with more optimization and with less than the pass needs.
