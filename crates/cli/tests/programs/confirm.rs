@@ -39,6 +39,7 @@ const PROGRAMS: [&str; 20] = [
 const SHORT: usize = 4;
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
 fn findings_are_confirmed() {
     let programs = if number("KEIRIN_PROGRAM_RUNS", 1) > 1 { &PROGRAMS[..] } else { &PROGRAMS[..SHORT] };
     let mut table = String::from("| program | finding | outcome | try |\n|---|---|---|---|\n");

@@ -103,6 +103,7 @@ fn verdict(finding: &RawFinding) -> &'static str {
         Verdict::Suspected(Doubt::SearchGivenUp) => "given-up",
         Verdict::Suspected(Doubt::ValuesUnknown | Doubt::NeedsSolver) => "values-unknown",
         Verdict::Suspected(Doubt::NotExamined) => "",
+        Verdict::Suspected(Doubt::OtherSide) => "other-side",
         Verdict::Suspected(Doubt::Heuristic) => "heuristic",
     }
 }

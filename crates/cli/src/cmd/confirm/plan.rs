@@ -185,7 +185,8 @@ fn places(step: &Step, lines: Lines<'_>) -> Result<(Code, Vec<Range<u64>>), Stri
             .to_owned());
     };
     if !step.is_possible() {
-        return Ok((code.clone(), vec![code.offset..code.offset + 1]));
+        let instruction = code.offset..code.offset + 1;
+        return Ok((code.clone(), [instruction].into()));
     }
     let line = step.place().and_then(|place| Some((place.file.as_deref()?, place.line?)));
     let places = line.map(|(file, line)| lines(code, file, line)).unwrap_or_default();

@@ -97,7 +97,7 @@ fn decide(set: u64) -> (String, Decision, Option<bool>) {
     let one = last(&recording, false, 3, write(AccessKind::Write));
     let other = last(&recording, true, 2, Op::OtherPath { kind: AccessKind::Write, size: 8, addr: Addr(Y) });
     let goal = Goal::Both(one, other);
-    let writes = Writes::new(&recording);
+    let writes = Writes::new(&recording, None);
     let Asked::Question(question) = Question::ask(&recording, &formulas, &writes, Care::Branches, &goal)
     else {
         panic!("there is something to ask");
