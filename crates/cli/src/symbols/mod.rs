@@ -12,7 +12,7 @@ pub(crate) use variables::Variables;
 use crate::report::model::Code;
 use addr2line::Loader;
 use keirin_core::event::{Addr, FunctionId, Op, RegionId};
-use keirin_core::finding::{Evidence, RawFinding, Whole};
+use keirin_core::finding::{Evidence, RawFinding, Verdict, Whole};
 use keirin_core::trace::{Location, ModuleId, NameKind, Place, Tables};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -275,9 +275,14 @@ impl Loaded {
 
 /// The addresses and regions that a finding names.
 fn mentioned(finding: &RawFinding, addresses: &mut BTreeSet<u64>, regions: &mut BTreeSet<RegionId>) {
-    for step in &finding.steps {
+    let witness = match &finding.verdict {
+        Verdict::OtherSchedule { witness } => witness.as_deref(),
+        _ => None,
+    };
+    let schedule = witness.iter().flat_map(|witness| &witness.segments).flat_map(|segment| &segment.shown);
+    for step in finding.steps.iter().chain(schedule) {
         match step.op {
-            Op::Access { addr, .. } | Op::Atomic { addr, .. } => {
+            Op::Access { addr, .. } | Op::Atomic { addr, .. } | Op::OtherPath { addr, .. } => {
                 addresses.insert(addr.0);
             }
             Op::Begin { region } => {
