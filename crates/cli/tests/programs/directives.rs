@@ -228,9 +228,9 @@ fn directives_are_understood() {
     assert_eq!(directives.diagnose.as_deref(), Some("ptracer"));
     assert_eq!(directives.compilers, ["clang"]);
     assert_eq!(directives.environment, [("A".to_owned(), "b=c".to_owned())]);
-    let gap = Expected::Among { rule: LOCK_GAP, places: [place(7), place(8)].into() };
-    assert_eq!(directives.expected, [gap, Expected::Among { rule: TORN, places: [place(8)].into() }]);
-    assert_eq!(directives.examined, [Expected::Race { places: [place(7), place(8)], name: None }]);
+    let gap = Expected::Among { rule: LOCK_GAP, places: [place(8), place(9)].into() };
+    assert_eq!(directives.expected, [gap, Expected::Among { rule: TORN, places: [place(9)].into() }]);
+    assert_eq!(directives.examined, [Expected::Race { places: [place(8), place(9)], name: None }]);
     std::fs::write(&source, "// examined: data-race (A) (A)\nx = 1; // (A)\n").expect("can write");
     assert!(read(&source).is_err(), "it has no tasks");
     std::fs::write(&source, "// needs: luck\n").expect("can write");
