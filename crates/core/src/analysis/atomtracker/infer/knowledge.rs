@@ -102,6 +102,8 @@ struct Entry {
     is_known: bool,
     outer: bool,
     never_outer: bool,
+    /// A bit for each exit: most places are none, and need not be looked for.
+    exit_bits: u64,
     exits: Vec<Exit>,
 }
 
@@ -110,6 +112,11 @@ struct Exit {
     at: Key,
     /// The current pass left a region here.
     used: bool,
+}
+
+#[inline]
+fn exit_bit(at: Key) -> u64 {
+    1 << (at.0 % 64)
 }
 
 impl Database {
@@ -135,12 +142,13 @@ impl Database {
             let name: Box<str> = keys.name(key).into();
             let exits = known.exits.get(&name);
             let list = exits.into_iter().flatten();
-            let list = list.map(|exit| Exit { at: keys.of_name(exit), used: false }).collect();
+            let list: Vec<Exit> = list.map(|exit| Exit { at: keys.of_name(exit), used: false }).collect();
             self.entries[key.index()] = Entry {
                 loaded: true,
                 is_known: exits.is_some(),
                 outer: known.outer.contains(&name) && !known.never_outer.contains(&name),
                 never_outer: known.never_outer.contains(&name),
+                exit_bits: list.iter().fold(0, |bits, exit| bits | exit_bit(exit.at)),
                 exits: list,
                 ..Entry::default()
             };
@@ -179,6 +187,9 @@ impl Database {
     #[inline]
     pub(super) fn leaves(&mut self, entry: Key, at: Key) -> bool {
         let Some(entry) = self.entries.get_mut(entry.index()) else { return false };
+        if entry.exit_bits & exit_bit(at) == 0 {
+            return false;
+        }
         match entry.exits.iter_mut().find(|exit| exit.at == at) {
             Some(exit) => {
                 exit.used = true;
@@ -193,6 +204,7 @@ impl Database {
         if !self.leaves(entry, at)
             && let Some(entry) = self.entries.get_mut(entry.index())
         {
+            entry.exit_bits |= exit_bit(at);
             entry.exits.push(Exit { at, used: true });
             self.dirty = true;
         }

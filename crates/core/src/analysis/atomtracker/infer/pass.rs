@@ -119,6 +119,8 @@ pub(super) struct Pass<'a> {
     conflicts: Vec<(u32, u64)>,
     sections: FxHashMap<Key, SectionKind>,
     divisible: FxHashSet<u32>,
+    /// The run has loops that are found by its sites.
+    finds_loops: bool,
     told: FxHashMap<u32, bool>,
 }
 
@@ -131,6 +133,8 @@ impl<'a> Pass<'a> {
         memory: Memory,
     ) -> Self {
         database.start_pass();
+        let has_loops = prepared.loops.iter().any(|which| *which != Prepared::NO_LOOP);
+        let finds_loops = settings.loops && !prepared.tells_loops && has_loops;
         let mut divisible = FxHashSet::default();
         for (index, &which) in prepared.loops.iter().enumerate() {
             let name = prepared.keys.name(Key(index as u32));
@@ -151,6 +155,7 @@ impl<'a> Pass<'a> {
             conflicts: Vec::new(),
             sections: FxHashMap::default(),
             divisible,
+            finds_loops,
             told: FxHashMap::default(),
         }
     }
@@ -257,8 +262,8 @@ impl<'a> Pass<'a> {
     fn join(&mut self, index: usize, key: Key, kind: AccessKind, size: u32, addr: Addr) {
         let now = self.position;
         self.memory.touch(index as u32, now, (kind, size, addr), &mut self.conflicts);
-        if let Some(point) = self.threads[index].open.and_then(|open| open.point)
-            && !self.conflicts.is_empty()
+        if !self.conflicts.is_empty()
+            && let Some(point) = self.threads[index].open.and_then(|open| open.point)
             && !self.conflicts.iter().all(|&(thread, position)| self.is_before(thread, position, point))
         {
             self.split(index);
@@ -269,33 +274,31 @@ impl<'a> Pass<'a> {
         {
             unit.first = Some((key, unit.first.map_or(now, |(_, position)| position)));
         }
-        match &mut thread.open {
+        let (entry, mine, entered) = match &mut thread.open {
             Some(open) => {
                 open.last_position = now;
+                let entered = key.is_some() && !open.entry.is_some();
                 if key.is_some() {
                     open.last = key;
-                    if !open.entry.is_some() {
-                        open.entry = key;
-                        self.database.enter(key, false, self.known, &mut self.prepared.keys);
-                    }
                 }
+                if entered {
+                    open.entry = key;
+                }
+                (open.entry, open.point, entered)
             }
             None => {
                 thread.open =
                     Some(Open { entry: key, last: key, start: now, last_position: now, point: None });
-                if key.is_some() {
-                    self.database.enter(key, false, self.known, &mut self.prepared.keys);
-                }
+                (key, None, key.is_some())
             }
+        };
+        if entered {
+            self.database.enter(key, false, self.known, &mut self.prepared.keys);
         }
         if !self.conflicts.is_empty() {
-            let mine = self.threads[index].open.and_then(|open| open.point);
             self.fix_points(mine, now);
         }
-        if let Some(open) = self.threads[index].open
-            && key.is_some()
-            && self.database.leaves(open.entry, key)
-        {
+        if key.is_some() && self.database.leaves(entry, key) {
             self.end_region(index);
         }
     }

@@ -12,7 +12,7 @@ impl Pass<'_> {
     #[inline]
     pub(super) fn visit(&mut self, index: usize, event: &Event, tables: &Tables, reads: bool) -> Key {
         let key = self.prepared.keys.of_site(tables, event.site);
-        if !self.settings.loops || self.prepared.tells_loops || !key.is_some() {
+        if !self.finds_loops || !key.is_some() {
             return key;
         }
         let thread = &mut self.threads[index];
