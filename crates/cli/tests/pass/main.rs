@@ -60,7 +60,7 @@ fn loops() {
 
 /// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
 #[test]
-#[ignore = "needs clang-16 and llvm-16-dev, which `./test` does not install"]
+#[ignore = "needs clang-16 and llvm-16-dev, which only `./test --long` installs"]
 fn another_llvm_tells_the_same_sides() {
     let version = "16";
     for name in ["figure_4", "locks", "switches"] {
