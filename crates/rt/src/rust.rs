@@ -108,7 +108,7 @@ impl Types {
         let seen = &self.seen[(pc ^ pc >> 10) % SEEN];
         if seen.load(Ordering::Relaxed) != pc {
             seen.store(pc, Ordering::Relaxed);
-            watch::on_thread(|_| {
+            watch::on_thread_anyhow(|_| {
                 // SAFETY: the program passes the name of a type, which is constant.
                 let name = unsafe { std::slice::from_raw_parts(name, length) };
                 self.names.lock().insert(pc, name);
@@ -190,6 +190,7 @@ rust_hooks! {
     fn __keirin_rust_used(object, written, name, length; pc, frame) {
         let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
         if sections::are_on() {
+            TYPES.note(pc, name, length);
             let done = watch::on_sections_alone(|sections, thread| {
                 let used = Use { pc, kind, calls: thread.looked_hash() };
                 thread.is_still_at(frame) && sections.used_again(object, used)
@@ -197,7 +198,6 @@ rust_hooks! {
             if done {
                 return;
             }
-            TYPES.note(pc, name, length);
             return sections::tell_used(object, kind, (pc, frame));
         }
         if watch::hooks_only() {

@@ -215,7 +215,7 @@ impl Thread {
         let left = self.drop_below(stack_pointer + 1);
         let hash = self.stack_hash();
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
-            let hash = (hash ^ call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+            let hash = mix(hash, call as u64);
             // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
             unsafe {
                 self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, region })
@@ -315,10 +315,7 @@ impl Thread {
     /// The calls that [`Thread::look_at_stack`] has found may be over.
     pub(crate) fn look_away(&mut self) {
         let calls = self.innermost_calls();
-        let mix = |hash: u64, call: &u32| {
-            (hash ^ u64::from(*call)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
-        };
-        self.looked_hash = calls.iter().fold(self.stack_hash(), mix);
+        self.looked_hash = calls.iter().fold(self.stack_hash(), |hash, call| mix(hash, u64::from(*call)));
         self.looked_at = std::mem::take(&mut self.depth);
         self.tell_calls();
     }
@@ -451,6 +448,12 @@ impl Thread {
         tls::set_epoch(epoch | 0xf << 60, epoch);
         tls::set_note(crate::shadow::place_of_note(self.actor) * 8);
     }
+}
+
+/// A number for a number and something more.
+#[inline(always)]
+pub(crate) fn mix(number: u64, more: u64) -> u64 {
+    (number ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
 }
 
 /// Where a place is kept, by its hash. The highest bits alone tell apart the sizes that one instruction is told with.

@@ -125,14 +125,6 @@ fn enter() -> Option<Inside> {
     Some(inside)
 }
 
-/// Tells what a thread has held back.
-#[inline]
-fn settle(thread: &mut Thread) {
-    if thread.sections.is_some() {
-        on_sections_of(thread, |sections, teller| sections.settle(teller));
-    }
-}
-
 /// The same, for what does not concern what it has held back.
 #[inline]
 fn enter_anyhow() -> Option<Inside> {
@@ -147,6 +139,14 @@ fn enter_anyhow() -> Option<Inside> {
         attach(watcher()?);
     }
     Inside::enter()
+}
+
+/// Tells what a thread has held back.
+#[inline]
+fn settle(thread: &mut Thread) {
+    if thread.sections.is_some() {
+        on_sections_of(thread, |sections, teller| sections.settle(teller));
+    }
 }
 
 /// Makes the calling thread known, which nobody has announced.
@@ -210,6 +210,13 @@ fn with_synchronization(act: impl FnOnce(&'static dyn Watcher, &mut Thread)) {
 /// Looks at what is kept of the calling thread, or changes it.
 pub(crate) fn on_thread(act: impl FnOnce(&mut Thread)) {
     with(|_, thread| act(thread));
+}
+
+/// The same, for what does not concern what the thread has held back.
+pub(crate) fn on_thread_anyhow(act: impl FnOnce(&mut Thread)) {
+    if let Some(mut inside) = enter_anyhow() {
+        guarded(|| act(&mut inside));
+    }
 }
 
 /// Does something with the critical sections of the calling thread.

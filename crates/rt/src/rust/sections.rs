@@ -16,7 +16,7 @@
 //!
 //! **Who may touch what.** [`Sections`]: its thread. [`LIVES`]: everyone.
 
-use crate::thread::Thread;
+use crate::thread::{Thread, mix};
 use crate::watch;
 use crate::watcher::Watcher;
 use keirin_core::event::{AccessKind, LockMode};
@@ -136,11 +136,6 @@ impl Default for Sections {
             likely: [0; OBJECTS],
         }
     }
-}
-
-#[inline]
-fn mix(number: u64, more: u64) -> u64 {
-    (number.rotate_left(29) ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Where a lock's section is kept that was passed over.
