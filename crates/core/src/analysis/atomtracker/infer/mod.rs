@@ -21,8 +21,9 @@
 //!
 //! Misses: what no run shows. A region that only looks atomic because the runs were few gives false alarms later.
 //!
-//! Cost: two to ten readings of each trace; the first two some tens of nanoseconds an event, the others less, for what conflicts
-//! with what is known by then. Memory for the cells that the run touches, and at most 64 MiB for its conflicts.
+//! Cost: two to ten readings of each trace; the first two some tens of nanoseconds an event, the others less: they go by what
+//! was written down, and need neither the trace nor its memory. Room for the cells that the run touches, and at most 64 MiB each for
+//! its conflicts and for its deeds.
 
 mod keys;
 mod knowledge;
@@ -34,7 +35,7 @@ pub(super) mod tests;
 use super::regions::{LearnedModule, Region, Regions, Run};
 use crate::trace::{Batch, Source, TraceError};
 use knowledge::{Database, Knowledge, Used};
-use pass::{Memory, Pass};
+use pass::{Digest, Memory, Pass};
 use prepare::{Prepare, Prepared};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -398,15 +399,24 @@ fn look<T: Training>(
     let mut is_stable = false;
     let mut readings = 0;
     let around = known.has_outer_sections() || prepared.shown.has_outer_sections();
-    let mut memory = Memory::new(settings.nested && around);
+    let depends = settings.nested && around;
+    let mut memory = Memory::new(depends);
+    let mut digest: Option<Digest> = None;
     while readings < MOST_READINGS && !is_stable {
         readings += 1;
-        let mut pass = Pass::new(settings, known, &mut prepared, &mut database, memory);
-        let mut source = training.open(run)?;
-        read(training, run, &mut *source, |batch, source| {
-            batch.events().iter().for_each(|event| pass.event(event, source.tables()));
-        })?;
-        memory = pass.finish();
+        let written = (readings == 1 && !depends).then(Digest::default);
+        let mut pass = Pass::new(settings, known, &mut prepared, &mut database, memory, written);
+        if let Some(digest) = &digest {
+            pass.again(digest);
+            (memory, _) = pass.finish();
+            training.read(prepared.events);
+        } else {
+            let mut source = training.open(run)?;
+            read(training, run, &mut *source, |batch, source| {
+                batch.events().iter().for_each(|event| pass.event(event, source.tables()));
+            })?;
+            (memory, digest) = pass.finish();
+        }
         is_stable = !database.is_dirty();
     }
     let (used, mut knowledge) = database.result(&prepared.keys);

@@ -22,18 +22,23 @@
 //!
 //! An outer region takes what its critical section does under no other lock, and its point is the end of the section.
 //!
-//! State: threads and what was done to memory ([`Memory`]), owned by the pass. For each thread the points of its last [`KEPT`] regions are kept; what is
+//! The first reading of a run writes down what it saw ([`Memory`], [`Digest`]), the further ones go by that.
+//!
+//! State: threads and what was done to memory, owned by the pass. For each thread the points of its last [`KEPT`] regions are kept; what is
 //! older counts as unknown, and a region that would have to know ends.
 
+mod digest;
 mod loops;
 mod memory;
 
 use super::Settings;
 use super::keys::Key;
 use super::knowledge::{Database, Knowledge, SectionKind};
-use super::prepare::{Prepared, index_of, section_key};
+use super::prepare::{Prepared, index_of, loop_name, section_key};
 use crate::event::{AccessKind, Addr, Event, LockId, Op};
 use crate::trace::Tables;
+use digest::Deed;
+pub(super) use digest::Digest;
 pub(super) use memory::Memory;
 use memory::OUTER;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -44,6 +49,12 @@ const KEPT: usize = 64;
 
 /// Where synchronization objects lie if they count as memory; no program has memory there.
 const LOCKS_AT: u64 = 0x2000_0000_0000_0000;
+
+/// What an access does to which memory.
+type Touched = (AccessKind, u32, Addr);
+
+/// No memory.
+const NOWHERE: Touched = (AccessKind::Read, 0, Addr(0));
 
 /// A point between accesses: twice the position of an access is right at it, one less right before it.
 type Point = u64;
@@ -114,6 +125,9 @@ pub(super) struct Pass<'a> {
     database: &'a mut Database,
     threads: Vec<Thread>,
     memory: Memory,
+    /// What this reading saw, for the further ones, as long as it can be written down.
+    digest: Option<Digest>,
+    /// How many deeds there were.
     position: u64,
     /// With what the current access conflicts, as long as that is looked at.
     conflicts: Vec<(u32, u64)>,
@@ -131,6 +145,7 @@ impl<'a> Pass<'a> {
         prepared: &'a mut Prepared,
         database: &'a mut Database,
         memory: Memory,
+        digest: Option<Digest>,
     ) -> Self {
         database.start_pass();
         let has_loops = prepared.loops.iter().any(|which| *which != Prepared::NO_LOOP);
@@ -151,6 +166,7 @@ impl<'a> Pass<'a> {
             database,
             threads: Vec::new(),
             memory,
+            digest,
             position: 0,
             conflicts: Vec::new(),
             sections: FxHashMap::default(),
@@ -161,58 +177,134 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn event(&mut self, event: &Event, tables: &Tables) {
-        self.position += 1;
         let Some(index) = index_of(event.thread) else { return };
-        if self.threads.len() <= index {
-            self.threads.resize_with(index + 1, Thread::default);
-        }
+        self.need(index);
         match event.op {
             Op::Access { kind, size, addr } if self.threads[index].ignoring == 0 => {
-                self.access(index, event, tables, kind, size, addr);
+                self.touch(index, event, tables, (kind, size, addr));
             }
             Op::Atomic { kind, size, addr, .. } => {
-                self.access(index, event, tables, kind.access_kind(), u32::from(size), addr);
+                self.touch(index, event, tables, (kind.access_kind(), u32::from(size), addr));
             }
             Op::Acquire { lock, .. } => {
-                self.visit(index, event, tables, false);
+                let key = self.prepared.keys.of_site(tables, event.site);
+                let kind = self.section_kind(event, tables, lock);
+                if self.finds_loops {
+                    self.take(Deed::Visit, index, key.0);
+                }
                 self.synchronize(index, lock.0);
-                self.acquire(index, event, tables, lock);
+                self.take(Deed::Acquire(kind), index, lock.0);
             }
             Op::Release { lock, .. } => {
                 self.synchronize(index, lock.0);
-                self.release(index, lock);
+                self.take(Deed::Release, index, lock.0);
             }
             Op::Call { .. } => {
-                self.visit(index, event, tables, false);
-                self.threads[index].frames.push((Key::NONE, false));
+                let key = self.prepared.keys.of_site(tables, event.site);
+                self.take(Deed::Call, index, key.0);
             }
-            Op::Return => {
-                let depth = self.threads[index].frames.len();
-                if self.threads[index].inside.is_some_and(|inside| inside.depth >= depth) {
-                    self.leave_loop(index);
-                }
-                self.threads[index].frames.pop();
+            Op::Return => self.take(Deed::Return, index, 0),
+            Op::LoopEnter { loop_id } => {
+                let divisible = *self.told.entry(loop_id.0).or_insert_with(|| {
+                    let name = loop_name(tables, loop_id.0);
+                    self.known.divisible_loops.contains(&name)
+                        || self.prepared.shown.divisible_loops.contains(&name)
+                });
+                self.take(Deed::LoopEnter { divisible }, index, loop_id.0);
             }
-            Op::LoopEnter { loop_id } => self.enter_told(index, tables, loop_id.0),
-            Op::LoopIteration { loop_id } => self.next_told(index, loop_id.0),
-            Op::LoopExit { loop_id } => self.exit_told(index, loop_id.0),
+            Op::LoopIteration { loop_id } => self.take(Deed::LoopIteration, index, loop_id.0),
+            Op::LoopExit { loop_id } => self.take(Deed::LoopExit, index, loop_id.0),
             Op::Alloc { size, addr } | Op::Free { size, addr } => self.memory.forget(addr, size),
             Op::IgnoreBegin => self.threads[index].ignoring += 1,
             Op::IgnoreEnd => {
                 let ignoring = &mut self.threads[index].ignoring;
                 *ignoring = ignoring.saturating_sub(1);
             }
-            Op::ThreadEnd => self.end_thread(index),
+            Op::ThreadEnd => self.take(Deed::ThreadEnd, index, 0),
             _ => {}
         }
     }
 
-    /// The end of the run: of all threads that have not ended. Returns the memory of the next reading.
-    pub(super) fn finish(mut self) -> Memory {
+    /// Another reading of the run, by what the first one has written down.
+    pub(super) fn again(&mut self, digest: &Digest) {
+        digest.read(|deed, thread, operand| {
+            self.need(thread as usize);
+            // With what an access conflicts is known: where it was does not matter.
+            self.act(deed, thread as usize, operand, NOWHERE);
+        });
+    }
+
+    #[inline]
+    fn need(&mut self, index: usize) {
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, index: usize, event: &Event, tables: &Tables, memory: Touched) {
+        let key = self.prepared.keys.of_site(tables, event.site);
+        self.access_at(index, key, memory);
+    }
+
+    #[inline]
+    fn access_at(&mut self, index: usize, key: Key, memory: Touched) {
+        let deed = if memory.0 == AccessKind::Read { Deed::Read } else { Deed::Write };
+        self.note(deed, index, key.0);
+        self.act(deed, index, key.0, memory);
+    }
+
+    /// A deed that touches no memory.
+    fn take(&mut self, deed: Deed, index: usize, operand: u32) {
+        self.note(deed, index, operand);
+        self.act(deed, index, operand, NOWHERE);
+    }
+
+    #[inline]
+    fn note(&mut self, deed: Deed, index: usize, operand: u32) {
+        if let Some(digest) = &mut self.digest
+            && !digest.write(deed, index as u32, operand)
+        {
+            self.digest = None;
+        }
+    }
+
+    #[inline]
+    fn act(&mut self, deed: Deed, index: usize, operand: u32, memory: Touched) {
+        self.position += 1;
+        match deed {
+            Deed::Read => self.access(index, Key(operand), true, memory),
+            Deed::Write => self.access(index, Key(operand), false, memory),
+            Deed::Visit => self.visit(index, Key(operand), false),
+            Deed::Acquire(kind) => self.acquire(index, LockId(operand), kind),
+            Deed::Release => self.release(index, LockId(operand)),
+            Deed::Call => {
+                self.visit(index, Key(operand), false);
+                self.threads[index].frames.push((Key::NONE, false));
+            }
+            Deed::Return => {
+                let depth = self.threads[index].frames.len();
+                if self.threads[index].inside.is_some_and(|inside| inside.depth >= depth) {
+                    self.leave_loop(index);
+                }
+                self.threads[index].frames.pop();
+            }
+            Deed::LoopEnter { divisible } => self.enter_told(index, operand, divisible),
+            Deed::LoopIteration => self.next_told(index, operand),
+            Deed::LoopExit => self.exit_told(index, operand),
+            Deed::ThreadEnd => self.end_thread(index),
+        }
+    }
+
+    /// The end of the run: of all threads that have not ended. Returns the memory of the next reading, and what stands for the
+    /// trace in it, if this reading was to write that down and could.
+    pub(super) fn finish(mut self) -> (Memory, Option<Digest>) {
         for index in 0..self.threads.len() {
             self.end_thread(index);
         }
-        self.memory.again()
+        let memory = self.memory.again();
+        let digest = self.digest.filter(|_| memory.is_known());
+        (memory, digest)
     }
 
     fn end_thread(&mut self, index: usize) {
@@ -235,33 +327,26 @@ impl<'a> Pass<'a> {
     fn synchronize(&mut self, index: usize, object: u32) {
         if !self.settings.disregard_synchronization {
             // Regions begin and end at accesses, by which they are found again.
-            self.join(index, Key::NONE, AccessKind::Write, 8, Addr(LOCKS_AT + 8 * u64::from(object)));
+            let at = Addr(LOCKS_AT + 8 * u64::from(object));
+            self.access_at(index, Key::NONE, (AccessKind::Write, 8, at));
         }
     }
 
     #[inline]
-    fn access(
-        &mut self,
-        index: usize,
-        event: &Event,
-        tables: &Tables,
-        kind: AccessKind,
-        size: u32,
-        addr: Addr,
-    ) {
-        let key = self.visit(index, event, tables, kind == AccessKind::Read);
+    fn access(&mut self, index: usize, key: Key, reads: bool, memory: Touched) {
+        self.visit(index, key, reads);
         if self.threads[index].outer.is_some() && self.is_outer_access(index, key) {
-            self.outer_access(index, key, kind, size, addr);
+            self.outer_access(index, key, memory);
         } else {
-            self.join(index, key, kind, size, addr);
+            self.join(index, key, memory);
         }
     }
 
     /// The open region takes an access, or ends before it.
     #[inline]
-    fn join(&mut self, index: usize, key: Key, kind: AccessKind, size: u32, addr: Addr) {
+    fn join(&mut self, index: usize, key: Key, memory: Touched) {
         let now = self.position;
-        self.memory.touch(index as u32, now, (kind, size, addr), &mut self.conflicts);
+        self.memory.touch(index as u32, now, memory, &mut self.conflicts);
         if !self.conflicts.is_empty()
             && let Some(point) = self.threads[index].open.and_then(|open| open.point)
             && !self.conflicts.iter().all(|&(thread, position)| self.is_before(thread, position, point))
@@ -394,18 +479,13 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn acquire(&mut self, index: usize, event: &Event, tables: &Tables, lock: LockId) {
-        let thread = &mut self.threads[index];
-        if let Some((_, again)) = thread.locks.iter_mut().find(|(held, _)| *held == lock) {
-            *again += 1;
-            return;
-        }
-        thread.locks.push((lock, 0));
+    /// What a critical section is, by all that is known.
+    fn section_kind(&mut self, event: &Event, tables: &Tables, lock: LockId) -> SectionKind {
         if !self.settings.critical_sections && !self.settings.nested {
-            return;
+            return SectionKind::Divisible;
         }
         let key = section_key(&mut self.prepared.keys, tables, event, lock);
-        let kind = match self.sections.get(&key) {
+        match self.sections.get(&key) {
             Some(&kind) => kind,
             None => {
                 let name = self.prepared.keys.name(key);
@@ -414,8 +494,16 @@ impl<'a> Pass<'a> {
                 self.sections.insert(key, kind);
                 kind
             }
-        };
-        let thread = &self.threads[index];
+        }
+    }
+
+    fn acquire(&mut self, index: usize, lock: LockId, kind: SectionKind) {
+        let thread = &mut self.threads[index];
+        if let Some((_, again)) = thread.locks.iter_mut().find(|(held, _)| *held == lock) {
+            *again += 1;
+            return;
+        }
+        thread.locks.push((lock, 0));
         match kind {
             SectionKind::Indivisible if self.settings.critical_sections => self.start_unit(index, Some(lock)),
             SectionKind::Outer if self.settings.nested && thread.outer.is_none() && thread.unit.is_none() => {
@@ -470,9 +558,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn outer_access(&mut self, index: usize, key: Key, kind: AccessKind, size: u32, addr: Addr) {
+    fn outer_access(&mut self, index: usize, key: Key, memory: Touched) {
         let now = self.position;
-        self.memory.touch(index as u32 | OUTER, now, (kind, size, addr), &mut self.conflicts);
+        self.memory.touch(index as u32 | OUTER, now, memory, &mut self.conflicts);
         self.fix_points(None, now);
         let Some(outer) = &mut self.threads[index].outer else { return };
         let mut entered = false;

@@ -2,23 +2,20 @@
 //! tells, or those that the first reading has found in the order of sites.
 
 use super::super::keys::Key;
-use super::super::prepare::{Prepared, loop_name, repeats};
+use super::super::prepare::{Prepared, repeats};
 use super::{Loop, Pass};
-use crate::event::Event;
-use crate::trace::Tables;
 
 impl Pass<'_> {
     /// The thread is at a site: does that begin, repeat or end a loop?
     #[inline]
-    pub(super) fn visit(&mut self, index: usize, event: &Event, tables: &Tables, reads: bool) -> Key {
-        let key = self.prepared.keys.of_site(tables, event.site);
+    pub(super) fn visit(&mut self, index: usize, key: Key, reads: bool) {
         if !self.finds_loops || !key.is_some() {
-            return key;
+            return;
         }
         let thread = &mut self.threads[index];
         let depth = thread.frames.len();
         if thread.inside.is_some_and(|inside| inside.depth < depth) {
-            return key;
+            return;
         }
         if thread.frames.is_empty() {
             thread.frames.push((Key::NONE, false));
@@ -33,7 +30,7 @@ impl Pass<'_> {
                 if again && inside.divisible {
                     self.boundary(index);
                 }
-                return key;
+                return;
             }
             Some(_) => self.leave_loop(index),
             None => {}
@@ -42,7 +39,6 @@ impl Pass<'_> {
             let divisible = self.divisible.contains(&which);
             self.enter_loop(index, Loop { depth, which, first: key, divisible });
         }
-        key
     }
 
     fn enter_loop(&mut self, index: usize, entered: Loop) {
@@ -64,18 +60,13 @@ impl Pass<'_> {
         }
     }
 
-    pub(super) fn enter_told(&mut self, index: usize, tables: &Tables, which: u32) {
+    pub(super) fn enter_told(&mut self, index: usize, which: u32, divisible: bool) {
         if !self.settings.loops {
             return;
         }
         let outermost = self.threads[index].told.is_empty();
         self.threads[index].told.push(which);
         if outermost {
-            let divisible = *self.told.entry(which).or_insert_with(|| {
-                let name = loop_name(tables, which);
-                self.known.divisible_loops.contains(&name)
-                    || self.prepared.shown.divisible_loops.contains(&name)
-            });
             self.enter_loop(index, Loop { depth: 0, which, first: Key::NONE, divisible });
         }
     }

@@ -131,6 +131,11 @@ impl Memory {
         }
     }
 
+    /// True if it does not matter any more where accesses were.
+    pub(super) fn is_known(&self) -> bool {
+        matches!(self, Memory::Known { .. })
+    }
+
     /// The memory of the next reading of the same run.
     pub(super) fn again(self) -> Self {
         match self {
@@ -227,8 +232,7 @@ mod tests {
                 }
                 readings.push(found);
                 memory = memory.again();
-                let is_known = matches!(memory, Memory::Known { .. });
-                prop_assert!(is_known);
+                prop_assert!(memory.is_known());
             }
             prop_assert_eq!(&readings[0], &readings[1]);
             prop_assert_eq!(&readings[0], &readings[2]);
