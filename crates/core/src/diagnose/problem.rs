@@ -362,7 +362,8 @@ impl Problem {
         }
     }
 
-    /// Sections of one lock that are held at the same time in the solver's schedule, each with the next one.
+    /// Sections of one lock that are held at the same time in the solver's schedule. The one that ends first comes first: what is in
+    /// them is in that order, rather than what begins them.
     fn violated(&self, time: &[u32], excluded: &mut FxHashSet<(u32, u32)>) -> Vec<(Section, Section)> {
         let mut violated = Vec::new();
         for sections in &self.locks {
@@ -372,11 +373,14 @@ impl Problem {
             let mut held: Vec<&Section> = Vec::new();
             for section in taken {
                 let now = time[section.acquire as usize];
-                held.retain(|other| other.release.is_none_or(|release| time[release as usize] > now));
+                let end =
+                    |section: &Section| section.release.map_or(u32::MAX, |release| time[release as usize]);
+                held.retain(|other| end(other) > now);
                 for other in held.iter().filter(|other| excludes(other, section)) {
                     let pair = (other.acquire.min(section.acquire), other.acquire.max(section.acquire));
                     if excluded.insert(pair) {
-                        violated.push((**other, *section));
+                        let in_order = end(other) <= end(section);
+                        violated.push(if in_order { (**other, *section) } else { (*section, **other) });
                     }
                 }
                 held.push(section);
@@ -584,8 +588,9 @@ fn exclude(solver: &mut Solver, one: &Section, other: &Section) {
             solver.variable(true, observed, turned);
         }
         _ => {
-            for edge in [observed, turned].into_iter().flatten() {
-                clause.push(solver.variable(true, Some(edge), None));
+            // Both cannot be: that the first one is tried alone saves a conflict for each pair.
+            for (preferred, edge) in [(true, observed), (observed.is_none(), turned)] {
+                clause.extend(edge.map(|edge| solver.variable(preferred, Some(edge), None)));
             }
             solver.clause(clause);
         }

@@ -43,7 +43,7 @@ pub(super) type Formulas = Vec<Option<Rc<Formula>>>;
 /// A part of memory that is looked up at once.
 const STRETCH: u64 = 8;
 
-/// Of so many writes it is looked into which of them are always overwritten.
+/// So many writes that come before a read are looked at for what they overwrite.
 const FEW_WRITES: usize = 64;
 
 /// Of so many operations it is worked out what must come before them.
@@ -442,16 +442,24 @@ impl<'q> Question<'q> {
         writes.retain(|write| !self.comes_before(read, *write));
         self.drop_hidden(read, does.bytes, &mut writes);
         // One that another one always overwrites before the read is not seen by it.
-        if writes.len() <= FEW_WRITES {
-            let all = writes.clone();
-            writes.retain(|write| {
-                !all.iter().any(|other| {
-                    let covers = touched(recording.operation(*other))
-                        .is_some_and(|other| other.bytes.0 <= does.bytes.0 && does.bytes.1 <= other.bytes.1);
-                    covers && self.comes_before(*write, *other) && self.comes_before(*other, read)
-                })
-            });
-        }
+        let over = self.always_before(read, does.bytes);
+        writes.retain(|write| !over.iter().any(|other| self.comes_before(*write, *other)));
+        writes
+    }
+
+    /// The last writes of all the bytes of a read that come before it in every schedule, as far as that is looked into.
+    fn always_before(&mut self, read: Place, bytes: (u64, u64)) -> Vec<Place> {
+        let recording = self.recording;
+        let covers = |write: &Place| {
+            touched(recording.operation(*write))
+                .is_some_and(|does| does.bytes.0 <= bytes.0 && bytes.1 <= does.bytes.1)
+        };
+        let mut writes = self.writes.to(recording, bytes);
+        writes.retain(|write| covers(write) && *write != read && self.comes_before(*write, read));
+        // Of each task the last one; those before it say no more.
+        writes.reverse();
+        writes.dedup_by_key(|write| write.actor);
+        writes.truncate(FEW_WRITES);
         writes
     }
 

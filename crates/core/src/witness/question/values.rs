@@ -126,7 +126,9 @@ impl Question<'_> {
             sources.push(Source { chosen, write: Some(event), until, value });
         }
         let at_first = self.first_value(read, bytes);
-        if self.care != Care::Values || from.is_none() || (wanted.is_some() && at_first == wanted) {
+        let is_wanted =
+            self.care != Care::Values || from.is_none() || (wanted.is_some() && at_first == wanted);
+        if is_wanted && self.always_before(read, bytes).is_empty() {
             let chosen = self.problem.choice(from.is_none(), None, None);
             if from.is_none() {
                 observed = Some(chosen);
