@@ -270,6 +270,8 @@ impl Recorder {
         }
         let mut names = self.names.lock();
         names.names.new_regions();
+        // Where they lie: who reads the trace finds the names of variables by that.
+        names.names.all_locks();
         let result = self.shared.finish(&names.names.tables);
         drop(names);
         // Later blocks are refused; that is not worth a word.

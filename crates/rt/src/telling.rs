@@ -228,6 +228,12 @@ impl Names {
         }
     }
 
+    /// Names all locks of the run.
+    pub(crate) fn all_locks(&mut self) {
+        let count = LOCKS.lock().len() as u32;
+        (0..count).for_each(|lock| self.lock(LockId(lock)));
+    }
+
     pub(crate) fn new_regions(&mut self) {
         let known = self.tables.names(NameKind::Region).len();
         for name in regions::names_from(known) {
