@@ -216,6 +216,14 @@ impl<C: Clone + Default> Shadow<C> {
         self.pages.len() - self.free.len()
     }
 
+    /// What is known about the word that holds an address, or a part of it; for who will need it soon.
+    #[inline]
+    pub fn peek(&self, addr: Addr) -> Option<&C> {
+        let word = addr.0 / WORD_BYTES;
+        let page = self.find(word / PAGE_WORDS as u64)?;
+        Some(&self.pages[page as usize].cells[word as usize % PAGE_WORDS])
+    }
+
     fn find(&self, page: u64) -> Option<u32> {
         let index = match self.near_base {
             Some(base) if page.wrapping_sub(base) < NEAR_PAGES => {

@@ -21,10 +21,12 @@
 //!
 //! Misses: what no run shows. A region that only looks atomic because the runs were few gives false alarms later.
 //!
-//! Cost: two to ten readings of each trace; the first two some tens of nanoseconds an event, the others less: they go by what
-//! was written down, and need neither the trace nor its memory. Room for the cells that the run touches, and at most 64 MiB each for
-//! its conflicts and for its deeds.
+//! Cost: three to eleven readings of each run; the first one some tens of nanoseconds an event, the others less: they go by what
+//! that has written down, and need neither the trace nor its memory. Room for the cells that the run touches, and at most 64 MiB each
+//! for its conflicts and for its deeds.
 
+mod conflicts;
+mod digest;
 mod keys;
 mod knowledge;
 mod pass;
@@ -35,8 +37,8 @@ pub(super) mod tests;
 use super::regions::{LearnedModule, Region, Regions, Run};
 use crate::trace::{Batch, Source, TraceError};
 use knowledge::{Database, Knowledge, Used};
-use pass::{Digest, Memory, Pass};
-use prepare::{Prepare, Prepared};
+use pass::{Memory, Pass};
+use prepare::{Prepare, Prepared, Written};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run whose regions are not stable after so many readings is left as it is.
@@ -135,7 +137,9 @@ pub struct Learned {
 
 /// What one run shows under what is known.
 struct Shown {
-    prepared: Prepared,
+    events: u64,
+    /// It has accesses, but none of them has a place.
+    without_places: bool,
     used: Used,
     knowledge: Knowledge,
     modules: BTreeMap<LearnedModule, Box<str>>,
@@ -188,9 +192,7 @@ impl<T: Training> Learner<'_, T> {
             let mut in_vain = false;
             for (run, shown) in (next..last).zip(shown) {
                 if in_vain {
-                    // Only what the first pass over it has shown stays true.
-                    self.states[run] = Some(shown);
-                    continue;
+                    break;
                 }
                 next = run + 1;
                 in_vain = self.take(run, shown, tell);
@@ -305,10 +307,10 @@ impl<T: Training> Learner<'_, T> {
         changed: bool,
         tell: &mut impl FnMut(&Step),
     ) {
-        let (readings, events) = (shown.readings, shown.prepared.events);
+        let Shown { readings, events, .. } = *shown;
         let step = Step { run, regions, changed, readings, events };
         self.learned.steps.push(step);
-        if shown.prepared.accesses > 0 && shown.prepared.placed == 0 {
+        if shown.without_places {
             self.learned.without_places.push(run);
         } else if events > 0 {
             tell(&step);
@@ -318,20 +320,13 @@ impl<T: Training> Learner<'_, T> {
     /// Looks at runs under what is known, all at the same time. The first error counts, so that it does not depend on who
     /// was faster.
     fn look_at(&mut self, runs: std::ops::Range<usize>) -> Result<Vec<Shown>, T::Error> {
-        let prepared: Vec<Option<Prepared>> = self.states[runs.clone()]
-            .iter_mut()
-            .map(|state| state.take().map(|shown| shown.prepared))
-            .collect();
         let (training, known, settings) = (self.training, &self.known, self.settings);
-        let work = |run: usize, prepared| look(training, run, prepared, known, settings);
+        let work = |run: usize| look(training, run, known, settings);
         let results: Vec<Result<Shown, T::Error>> = if runs.len() == 1 {
-            runs.zip(prepared).map(|(run, prepared)| work(run, prepared)).collect()
+            runs.map(work).collect()
         } else {
             std::thread::scope(|scope| {
-                let workers: Vec<_> = runs
-                    .zip(prepared)
-                    .map(|(run, prepared)| scope.spawn(move || work(run, prepared)))
-                    .collect();
+                let workers: Vec<_> = runs.map(|run| scope.spawn(move || work(run))).collect();
                 workers
                     .into_iter()
                     .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -380,42 +375,46 @@ impl<T: Training> Learner<'_, T> {
 fn look<T: Training>(
     training: &T,
     run: usize,
-    prepared: Option<Prepared>,
     known: &Knowledge,
     settings: &Settings,
 ) -> Result<Shown, T::Error> {
-    let mut prepared = match prepared {
-        Some(prepared) => prepared,
-        None => {
-            let mut prepare = Prepare::default();
-            let mut source = training.open(run)?;
-            read(training, run, &mut *source, |batch, source| {
-                batch.events().iter().for_each(|event| prepare.event(event, source.tables()));
-            })?;
-            prepare.finish(source.tables())
-        }
-    };
+    let (prepared, written) = prepare(training, run)?;
+    read_until_stable(training, run, prepared, written, known, settings)
+}
+
+/// Goes through a run until its regions are stable: by what was written down, where that is possible.
+fn read_until_stable<T: Training>(
+    training: &T,
+    run: usize,
+    mut prepared: Prepared,
+    written: Written,
+    known: &Knowledge,
+    settings: &Settings,
+) -> Result<Shown, T::Error> {
+    let around = known.has_outer_sections() || prepared.shown.has_outer_sections();
+    // Whose access it is depends on what is known then; and of conflicts of locks nothing is written down.
+    let Written { conflicts, digest } = written;
+    let conflicts = conflicts.filter(|_| settings.disregard_synchronization && !(settings.nested && around));
+    let digest = digest.filter(|_| conflicts.is_some());
+    let mut memory = Memory::new(conflicts);
     let mut database = Database::default();
     let mut is_stable = false;
     let mut readings = 0;
-    let around = known.has_outer_sections() || prepared.shown.has_outer_sections();
-    let depends = settings.nested && around;
-    let mut memory = Memory::new(depends);
-    let mut digest: Option<Digest> = None;
     while readings < MOST_READINGS && !is_stable {
         readings += 1;
-        let written = (readings == 1 && !depends).then(Digest::default);
-        let mut pass = Pass::new(settings, known, &mut prepared, &mut database, memory, written);
-        if let Some(digest) = &digest {
-            pass.again(digest);
-            (memory, _) = pass.finish();
+        let mut pass = Pass::new(settings, known, &mut prepared, &mut database, memory);
+        match &digest {
+            Some(digest) => pass.all(digest),
+            None => {
+                let mut source = training.open(run)?;
+                read(training, run, &mut *source, |batch, source| {
+                    pass.events(batch.events(), source.tables())
+                })?;
+            }
+        }
+        memory = pass.finish();
+        if digest.is_some() {
             training.read(prepared.events);
-        } else {
-            let mut source = training.open(run)?;
-            read(training, run, &mut *source, |batch, source| {
-                batch.events().iter().for_each(|event| pass.event(event, source.tables()));
-            })?;
-            (memory, digest) = pass.finish();
         }
         is_stable = !database.is_dirty();
     }
@@ -424,7 +423,16 @@ fn look<T: Training>(
     knowledge.divisible_loops = prepared.shown.divisible_loops.clone();
     let module = |key| prepared.keys.module(key).map(|(module, path)| (module.clone(), path.into()));
     let modules = database.used_keys().into_iter().filter_map(module).collect();
-    Ok(Shown { prepared, used, knowledge, modules, readings, is_stable })
+    let without_places = prepared.accesses > 0 && prepared.placed == 0;
+    Ok(Shown { events: prepared.events, without_places, used, knowledge, modules, readings, is_stable })
+}
+
+/// The first reading of a run.
+fn prepare<T: Training>(training: &T, run: usize) -> Result<(Prepared, Written), T::Error> {
+    let mut prepare = Prepare::default();
+    let mut source = training.open(run)?;
+    read(training, run, &mut *source, |batch, source| prepare.events(batch.events(), source.tables()))?;
+    Ok(prepare.finish())
 }
 
 /// Reads a trace to its end.

@@ -22,23 +22,21 @@
 //!
 //! An outer region takes what its critical section does under no other lock, and its point is the end of the section.
 //!
-//! The first reading of a run writes down what it saw ([`Memory`], [`Digest`]), the further ones go by that.
+//! Where the first reading of a run ([`super::prepare`]) has written down what it saw, passes go by that, and else by the trace.
 //!
 //! State: threads and what was done to memory, owned by the pass. For each thread the points of its last [`KEPT`] regions are kept; what is
 //! older counts as unknown, and a region that would have to know ends.
 
-mod digest;
 mod loops;
 mod memory;
 
 use super::Settings;
+use super::digest::{Deed, Digest};
 use super::keys::Key;
 use super::knowledge::{Database, Knowledge, SectionKind};
-use super::prepare::{Prepared, index_of, loop_name, section_key};
+use super::prepare::{AT_ONCE, Prepared, index_of, section_key};
 use crate::event::{AccessKind, Addr, Event, LockId, Op};
 use crate::trace::Tables;
-use digest::Deed;
-pub(super) use digest::Digest;
 pub(super) use memory::Memory;
 use memory::OUTER;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -125,8 +123,6 @@ pub(super) struct Pass<'a> {
     database: &'a mut Database,
     threads: Vec<Thread>,
     memory: Memory,
-    /// What this reading saw, for the further ones, as long as it can be written down.
-    digest: Option<Digest>,
     /// How many deeds there were.
     position: u64,
     /// With what the current access conflicts, as long as that is looked at.
@@ -145,7 +141,6 @@ impl<'a> Pass<'a> {
         prepared: &'a mut Prepared,
         database: &'a mut Database,
         memory: Memory,
-        digest: Option<Digest>,
     ) -> Self {
         database.start_pass();
         let has_loops = prepared.loops.iter().any(|which| *which != Prepared::NO_LOOP);
@@ -166,7 +161,6 @@ impl<'a> Pass<'a> {
             database,
             threads: Vec::new(),
             memory,
-            digest,
             position: 0,
             conflicts: Vec::new(),
             sections: FxHashMap::default(),
@@ -176,61 +170,56 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Event, tables: &Tables) {
+    /// Events of the trace.
+    pub(super) fn events(&mut self, events: &[Event], tables: &Tables) {
+        for some in events.chunks(AT_ONCE) {
+            self.memory.fetch(some);
+            some.iter().for_each(|event| self.event(event, tables));
+        }
+    }
+
+    fn event(&mut self, event: &Event, tables: &Tables) {
         let Some(index) = index_of(event.thread) else { return };
         self.need(index);
+        let keys = &mut self.prepared.keys;
         match event.op {
             Op::Access { kind, size, addr } if self.threads[index].ignoring == 0 => {
-                self.touch(index, event, tables, (kind, size, addr));
+                let key = keys.of_site(tables, event.site);
+                self.touch(index, key, (kind, size, addr));
             }
             Op::Atomic { kind, size, addr, .. } => {
-                self.touch(index, event, tables, (kind.access_kind(), u32::from(size), addr));
+                let key = keys.of_site(tables, event.site);
+                self.touch(index, key, (kind.access_kind(), u32::from(size), addr));
             }
             Op::Acquire { lock, .. } => {
-                let key = self.prepared.keys.of_site(tables, event.site);
-                let kind = self.section_kind(event, tables, lock);
-                if self.finds_loops {
-                    self.take(Deed::Visit, index, key.0);
-                }
-                self.synchronize(index, lock.0);
-                self.take(Deed::Acquire(kind), index, lock.0);
+                let (section, placed) = section_key(&mut self.prepared.keys, tables, event, lock);
+                self.act(index, Deed::Acquire { lock, section, placed }, NOWHERE);
             }
-            Op::Release { lock, .. } => {
-                self.synchronize(index, lock.0);
-                self.take(Deed::Release, index, lock.0);
-            }
+            Op::Release { lock, .. } => self.act(index, Deed::Release(lock), NOWHERE),
             Op::Call { .. } => {
-                let key = self.prepared.keys.of_site(tables, event.site);
-                self.take(Deed::Call, index, key.0);
+                let key = keys.of_site(tables, event.site);
+                self.act(index, Deed::Call(key), NOWHERE);
             }
-            Op::Return => self.take(Deed::Return, index, 0),
-            Op::LoopEnter { loop_id } => {
-                let divisible = *self.told.entry(loop_id.0).or_insert_with(|| {
-                    let name = loop_name(tables, loop_id.0);
-                    self.known.divisible_loops.contains(&name)
-                        || self.prepared.shown.divisible_loops.contains(&name)
-                });
-                self.take(Deed::LoopEnter { divisible }, index, loop_id.0);
-            }
-            Op::LoopIteration { loop_id } => self.take(Deed::LoopIteration, index, loop_id.0),
-            Op::LoopExit { loop_id } => self.take(Deed::LoopExit, index, loop_id.0),
+            Op::Return => self.act(index, Deed::Return, NOWHERE),
+            Op::LoopEnter { loop_id } => self.act(index, Deed::LoopEnter(loop_id.0), NOWHERE),
+            Op::LoopIteration { loop_id } => self.act(index, Deed::LoopIteration(loop_id.0), NOWHERE),
+            Op::LoopExit { loop_id } => self.act(index, Deed::LoopExit(loop_id.0), NOWHERE),
             Op::Alloc { size, addr } | Op::Free { size, addr } => self.memory.forget(addr, size),
             Op::IgnoreBegin => self.threads[index].ignoring += 1,
             Op::IgnoreEnd => {
                 let ignoring = &mut self.threads[index].ignoring;
                 *ignoring = ignoring.saturating_sub(1);
             }
-            Op::ThreadEnd => self.take(Deed::ThreadEnd, index, 0),
+            Op::ThreadEnd => self.act(index, Deed::ThreadEnd, NOWHERE),
             _ => {}
         }
     }
 
-    /// Another reading of the run, by what the first one has written down.
-    pub(super) fn again(&mut self, digest: &Digest) {
-        digest.read(|deed, thread, operand| {
+    /// The whole run, as it was written down. With what an access conflicts is known then: where it was does not matter.
+    pub(super) fn all(&mut self, digest: &Digest) {
+        digest.read(|thread, deed| {
             self.need(thread as usize);
-            // With what an access conflicts is known: where it was does not matter.
-            self.act(deed, thread as usize, operand, NOWHERE);
+            self.act(thread as usize, deed, NOWHERE);
         });
     }
 
@@ -242,44 +231,28 @@ impl<'a> Pass<'a> {
     }
 
     #[inline]
-    fn touch(&mut self, index: usize, event: &Event, tables: &Tables, memory: Touched) {
-        let key = self.prepared.keys.of_site(tables, event.site);
-        self.access_at(index, key, memory);
+    fn touch(&mut self, index: usize, key: Key, memory: Touched) {
+        let deed = if memory.0 == AccessKind::Read { Deed::Read(key) } else { Deed::Write(key) };
+        self.act(index, deed, memory);
     }
 
     #[inline]
-    fn access_at(&mut self, index: usize, key: Key, memory: Touched) {
-        let deed = if memory.0 == AccessKind::Read { Deed::Read } else { Deed::Write };
-        self.note(deed, index, key.0);
-        self.act(deed, index, key.0, memory);
-    }
-
-    /// A deed that touches no memory.
-    fn take(&mut self, deed: Deed, index: usize, operand: u32) {
-        self.note(deed, index, operand);
-        self.act(deed, index, operand, NOWHERE);
-    }
-
-    #[inline]
-    fn note(&mut self, deed: Deed, index: usize, operand: u32) {
-        if let Some(digest) = &mut self.digest
-            && !digest.write(deed, index as u32, operand)
-        {
-            self.digest = None;
-        }
-    }
-
-    #[inline]
-    fn act(&mut self, deed: Deed, index: usize, operand: u32, memory: Touched) {
+    fn act(&mut self, index: usize, deed: Deed, memory: Touched) {
         self.position += 1;
         match deed {
-            Deed::Read => self.access(index, Key(operand), true, memory),
-            Deed::Write => self.access(index, Key(operand), false, memory),
-            Deed::Visit => self.visit(index, Key(operand), false),
-            Deed::Acquire(kind) => self.acquire(index, LockId(operand), kind),
-            Deed::Release => self.release(index, LockId(operand)),
-            Deed::Call => {
-                self.visit(index, Key(operand), false);
+            Deed::Read(key) => self.access(index, key, true, memory),
+            Deed::Write(key) => self.access(index, key, false, memory),
+            Deed::Acquire { lock, section, placed } => {
+                self.visit(index, if placed { section } else { Key::NONE }, false);
+                self.synchronize(index, lock);
+                self.acquire(index, lock, section);
+            }
+            Deed::Release(lock) => {
+                self.synchronize(index, lock);
+                self.release(index, lock);
+            }
+            Deed::Call(key) => {
+                self.visit(index, key, false);
                 self.threads[index].frames.push((Key::NONE, false));
             }
             Deed::Return => {
@@ -289,22 +262,19 @@ impl<'a> Pass<'a> {
                 }
                 self.threads[index].frames.pop();
             }
-            Deed::LoopEnter { divisible } => self.enter_told(index, operand, divisible),
-            Deed::LoopIteration => self.next_told(index, operand),
-            Deed::LoopExit => self.exit_told(index, operand),
+            Deed::LoopEnter(which) => self.enter_told(index, which),
+            Deed::LoopIteration(which) => self.next_told(index, which),
+            Deed::LoopExit(which) => self.exit_told(index, which),
             Deed::ThreadEnd => self.end_thread(index),
         }
     }
 
-    /// The end of the run: of all threads that have not ended. Returns the memory of the next reading, and what stands for the
-    /// trace in it, if this reading was to write that down and could.
-    pub(super) fn finish(mut self) -> (Memory, Option<Digest>) {
+    /// The end of the run: of all threads that have not ended. Returns the memory of the next reading.
+    pub(super) fn finish(mut self) -> Memory {
         for index in 0..self.threads.len() {
             self.end_thread(index);
         }
-        let memory = self.memory.again();
-        let digest = self.digest.filter(|_| memory.is_known());
-        (memory, digest)
+        self.memory.again()
     }
 
     fn end_thread(&mut self, index: usize) {
@@ -324,11 +294,11 @@ impl<'a> Pass<'a> {
     }
 
     /// A lock counts as memory that is written, if synchronization is not disregarded.
-    fn synchronize(&mut self, index: usize, object: u32) {
+    fn synchronize(&mut self, index: usize, lock: LockId) {
         if !self.settings.disregard_synchronization {
             // Regions begin and end at accesses, by which they are found again.
-            let at = Addr(LOCKS_AT + 8 * u64::from(object));
-            self.access_at(index, Key::NONE, (AccessKind::Write, 8, at));
+            let at = Addr(LOCKS_AT + 8 * u64::from(lock.0));
+            self.join(index, Key::NONE, (AccessKind::Write, 8, at));
         }
     }
 
@@ -480,30 +450,31 @@ impl<'a> Pass<'a> {
     }
 
     /// What a critical section is, by all that is known.
-    fn section_kind(&mut self, event: &Event, tables: &Tables, lock: LockId) -> SectionKind {
-        if !self.settings.critical_sections && !self.settings.nested {
-            return SectionKind::Divisible;
-        }
-        let key = section_key(&mut self.prepared.keys, tables, event, lock);
-        match self.sections.get(&key) {
+    fn section_kind(&mut self, section: Key) -> SectionKind {
+        match self.sections.get(&section) {
             Some(&kind) => kind,
             None => {
-                let name = self.prepared.keys.name(key);
+                let name = self.prepared.keys.name(section);
                 let of = |knowledge: &Knowledge| knowledge.sections.get(name).copied();
                 let kind = of(self.known).max(of(&self.prepared.shown)).unwrap_or(SectionKind::Indivisible);
-                self.sections.insert(key, kind);
+                self.sections.insert(section, kind);
                 kind
             }
         }
     }
 
-    fn acquire(&mut self, index: usize, lock: LockId, kind: SectionKind) {
+    fn acquire(&mut self, index: usize, lock: LockId, section: Key) {
         let thread = &mut self.threads[index];
         if let Some((_, again)) = thread.locks.iter_mut().find(|(held, _)| *held == lock) {
             *again += 1;
             return;
         }
         thread.locks.push((lock, 0));
+        if !self.settings.critical_sections && !self.settings.nested {
+            return;
+        }
+        let kind = self.section_kind(section);
+        let thread = &self.threads[index];
         match kind {
             SectionKind::Indivisible if self.settings.critical_sections => self.start_unit(index, Some(lock)),
             SectionKind::Outer if self.settings.nested && thread.outer.is_none() && thread.unit.is_none() => {

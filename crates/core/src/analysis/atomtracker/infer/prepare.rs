@@ -13,8 +13,13 @@
 //! call closes a cycle, and cycles that share a site are one loop. Where a trace tells no calls, code that is run from two
 //! places looks like a loop.
 //!
+//! As it looks at all that a run does, it also writes down what the passes need of it: with what each access conflicts, and
+//! a digest of the rest. So passes need neither the trace nor its memory, unless it is too long.
+//!
 //! Cost: a look-up of the cell and a few comparisons for each access; 64 bytes for each cell.
 
+use super::conflicts::Conflicts;
+use super::digest::{Deed, Digest};
 use super::keys::{Key, Keys};
 use super::knowledge::{Knowledge, SectionKind};
 use crate::event::{AccessKind, Addr, Event, LockId, Op, ThreadId};
@@ -58,6 +63,8 @@ pub(super) struct Prepared {
     pub(super) tells_loops: bool,
     /// For each key the loop that its site belongs to, if loops are found by sites.
     pub(super) loops: Vec<u32>,
+    /// The names of loops that the trace tells.
+    pub(super) told: FxHashMap<u32, Box<str>>,
     /// What this run has shown of loops and critical sections.
     pub(super) shown: Knowledge,
     pub(super) events: u64,
@@ -71,20 +78,35 @@ impl Prepared {
     pub(super) const NO_LOOP: u32 = u32::MAX;
 }
 
-/// The name of a critical section: where its lock is acquired, or the lock if that is not known.
-pub(super) fn section_key(keys: &mut Keys, tables: &Tables, event: &Event, lock: LockId) -> Key {
+/// The name of a critical section, and whether it is a place: where its lock is acquired, or the lock if that is not known.
+pub(super) fn section_key(keys: &mut Keys, tables: &Tables, event: &Event, lock: LockId) -> (Key, bool) {
     let key = keys.of_site(tables, event.site);
     if key.is_some() {
-        return key;
+        return (key, true);
     }
-    match tables.name(NameKind::Lock, lock.0) {
+    let name = match tables.name(NameKind::Lock, lock.0) {
         Some(name) => keys.of_name(&format!("lock {name}")),
         None => keys.of_name(&format!("lock {}", lock.0)),
+    };
+    (name, false)
+}
+
+/// What of a run was written down for the passes, as far as there was room.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// With what accesses conflict, by the numbers of deeds.
+    pub(super) conflicts: Option<Conflicts>,
+    pub(super) digest: Option<Digest>,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self { conflicts: Some(Conflicts::default()), digest: Some(Digest::default()) }
     }
 }
 
 /// The name of a loop that the trace tells.
-pub(super) fn loop_name(tables: &Tables, id: u32) -> Box<str> {
+fn loop_name(tables: &Tables, id: u32) -> Box<str> {
     match tables.name(NameKind::Loop, id) {
         Some(name) => format!("loop {name}").into(),
         None => format!("loop {id}").into(),
@@ -131,16 +153,29 @@ pub(super) struct Prepare {
     prepared: Prepared,
     threads: Vec<Thread>,
     shadow: Shadow<Cell>,
+    written: Written,
+    /// How many deeds there were.
     position: u64,
     next_serial: u32,
     cycles: Cycles,
     sections: FxHashMap<Key, SectionKind>,
-    scratch: Vec<Epoch>,
+    /// With what the current access conflicts, and what is to be looked at beside it.
+    conflicting: Vec<Epoch>,
+    foreign: Vec<Epoch>,
 }
 
 impl Prepare {
+    pub(super) fn events(&mut self, events: &[Event], tables: &Tables) {
+        for some in events.chunks(AT_ONCE) {
+            fetch(&self.shadow, some, |cell| {
+                cell.write.position ^ cell.reads.first().map_or(0, |read| read.position)
+            });
+            some.iter().for_each(|event| self.event(event, tables));
+        }
+    }
+
     pub(super) fn event(&mut self, event: &Event, tables: &Tables) {
-        self.position += 1;
+        self.prepared.events += 1;
         let Some(index) = index_of(event.thread) else { return };
         if self.threads.len() <= index {
             self.threads.resize_with(index + 1, Thread::default);
@@ -153,37 +188,66 @@ impl Prepare {
                 self.access(event, tables, kind.access_kind(), u32::from(size), addr);
             }
             Op::Acquire { lock, .. } => {
-                self.visit(index, event, tables, false);
-                self.acquire(index, event, tables, lock);
+                let (section, placed) = section_key(&mut self.prepared.keys, tables, event, lock);
+                self.note(index, Deed::Acquire { lock, section, placed });
+                self.visit(index, if placed { section } else { Key::NONE }, false);
+                self.acquire(index, lock, section);
             }
-            Op::Release { lock, .. } => self.release(index, lock),
+            Op::Release { lock, .. } => {
+                self.note(index, Deed::Release(lock));
+                self.release(index, lock);
+            }
             Op::Call { .. } => {
-                self.visit(index, event, tables, false);
+                let key = self.prepared.keys.of_site(tables, event.site);
+                self.note(index, Deed::Call(key));
+                self.visit(index, key, false);
                 self.push_frame(index);
             }
-            Op::Return => self.pop_frame(index),
+            Op::Return => {
+                self.note(index, Deed::Return);
+                self.pop_frame(index);
+            }
             Op::LoopEnter { loop_id } => {
+                self.note(index, Deed::LoopEnter(loop_id.0));
                 self.prepared.tells_loops = true;
+                self.prepared.told.entry(loop_id.0).or_insert_with(|| loop_name(tables, loop_id.0));
                 let position = self.position;
                 self.threads[index].told.push((loop_id.0, position));
             }
-            Op::LoopExit { loop_id } => self.leave_told(index, loop_id.0, tables),
+            Op::LoopIteration { loop_id } => self.note(index, Deed::LoopIteration(loop_id.0)),
+            Op::LoopExit { loop_id } => {
+                self.note(index, Deed::LoopExit(loop_id.0));
+                self.leave_told(index, loop_id.0);
+            }
             Op::Alloc { size, addr } | Op::Free { size, addr } => self.shadow.forget(addr, size),
             Op::IgnoreBegin => self.threads[index].ignoring += 1,
             Op::IgnoreEnd => {
                 let ignoring = &mut self.threads[index].ignoring;
                 *ignoring = ignoring.saturating_sub(1);
             }
-            Op::ThreadEnd => self.end_thread(index, tables),
+            Op::ThreadEnd => {
+                self.note(index, Deed::ThreadEnd);
+                self.end_thread(index);
+            }
             _ => {}
         }
     }
 
-    pub(super) fn finish(mut self, tables: &Tables) -> Prepared {
-        for index in 0..self.threads.len() {
-            self.end_thread(index, tables);
+    /// A thread does something.
+    #[inline]
+    fn note(&mut self, index: usize, deed: Deed) {
+        self.position += 1;
+        if let Some(digest) = &mut self.written.digest
+            && !digest.write(index as u32, deed)
+        {
+            self.written.digest = None;
         }
-        self.prepared.events = self.position;
+    }
+
+    pub(super) fn finish(mut self) -> (Prepared, Written) {
+        for index in 0..self.threads.len() {
+            self.end_thread(index);
+        }
         let keys = &self.prepared.keys;
         for (&key, &kind) in self.sections.iter().filter(|(_, kind)| **kind > SectionKind::Indivisible) {
             self.prepared.shown.sections.insert(keys.name(key).into(), kind);
@@ -197,18 +261,28 @@ impl Prepare {
             }
             self.prepared.loops = loops;
         }
-        self.prepared
+        (self.prepared, self.written)
     }
 
     fn access(&mut self, event: &Event, tables: &Tables, kind: AccessKind, size: u32, addr: Addr) {
         let index = event.thread.index();
+        let key = self.prepared.keys.of_site(tables, event.site);
+        self.note(index, if kind == AccessKind::Read { Deed::Read(key) } else { Deed::Write(key) });
         self.prepared.accesses += 1;
-        self.visit(index, event, tables, kind == AccessKind::Read);
+        self.visit(index, key, kind == AccessKind::Read);
         let depth = self.threads[index].sections.len() as u32;
         let now = Epoch { thread: event.thread.0, depth, position: self.position };
-        let scratch = &mut self.scratch;
-        self.shadow.touch(addr, size, |cell, _, _| touch(cell, now, kind, scratch));
-        while let Some(earlier) = self.scratch.pop() {
+        let (conflicting, foreign) = (&mut self.conflicting, &mut self.foreign);
+        self.shadow.touch(addr, size, |cell, _, _| foreign.extend(touch(cell, now, kind, conflicting)));
+        if !self.conflicting.is_empty()
+            && let Some(conflicts) = &mut self.written.conflicts
+            && !conflicts
+                .write(now.position, self.conflicting.iter().map(|epoch| (epoch.thread, epoch.position)))
+        {
+            // The digest is of no use without them.
+            self.written = Written { conflicts: None, digest: None };
+        }
+        while let Some(earlier) = self.conflicting.pop().or_else(|| self.foreign.pop()) {
             self.conflict(earlier, now);
         }
     }
@@ -227,8 +301,7 @@ impl Prepare {
         }
     }
 
-    fn acquire(&mut self, index: usize, event: &Event, tables: &Tables, lock: LockId) {
-        let key = section_key(&mut self.prepared.keys, tables, event, lock);
+    fn acquire(&mut self, index: usize, lock: LockId, key: Key) {
         let thread = &mut self.threads[index];
         if let Some(section) = thread.sections.iter_mut().find(|section| section.lock == lock) {
             section.again += 1;
@@ -276,11 +349,11 @@ impl Prepare {
         *known = kind.max(*known);
     }
 
-    fn leave_told(&mut self, index: usize, which: u32, tables: &Tables) {
+    fn leave_told(&mut self, index: usize, which: u32) {
         let thread = &mut self.threads[index];
         while let Some((id, start)) = thread.told.pop() {
             if start <= thread.latest {
-                self.prepared.shown.divisible_loops.insert(loop_name(tables, id));
+                self.prepared.shown.divisible_loops.extend(self.prepared.told.get(&id).cloned());
             }
             if id == which {
                 break;
@@ -298,7 +371,7 @@ impl Prepare {
         self.threads[index].frames.pop();
     }
 
-    fn end_thread(&mut self, index: usize, tables: &Tables) {
+    fn end_thread(&mut self, index: usize) {
         while !self.threads[index].frames.is_empty() {
             self.pop_frame(index);
         }
@@ -307,15 +380,14 @@ impl Prepare {
             self.judge(&section, latest);
         }
         if let Some(&(outermost, _)) = self.threads[index].told.first() {
-            self.leave_told(index, outermost, tables);
+            self.leave_told(index, outermost);
         }
         self.threads[index].seen = Vec::new();
     }
 
     /// The thread is at a site: is it one that it has been at before, in the same call?
     #[inline]
-    fn visit(&mut self, index: usize, event: &Event, tables: &Tables, reads: bool) {
-        let key = self.prepared.keys.of_site(tables, event.site);
+    fn visit(&mut self, index: usize, key: Key, reads: bool) {
         if !key.is_some() {
             return;
         }
@@ -378,21 +450,22 @@ pub(super) fn repeats(keys: &Keys, key: Key, read_last: bool, reads: bool) -> bo
     (reads || !read_last) && keys.is_exact(key)
 }
 
-/// An access touches a cell; the earlier ones that it conflicts with are put into `conflicts`.
-fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoch>) {
+/// An access touches a cell; the earlier ones that it conflicts with are put into `conflicts`. Gives what another thread did before
+/// the last write, if that was the thread's own.
+fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoch>) -> Option<Epoch> {
     let is_other = |epoch: &Epoch| epoch.thread != now.thread && epoch.position != 0;
-    if is_other(&cell.write) {
+    let by_other = is_other(&cell.write);
+    if by_other {
         conflicts.push(cell.write);
-    } else if is_other(&cell.foreign) {
-        // If both are reads they do not conflict, but the write between them did with the same access of the other: at
-        // most a section is taken for divisible that could be an outer one.
-        conflicts.push(cell.foreign);
     }
+    // If both are reads they do not conflict, but the write between them did with the same access of the other: at
+    // most a section is taken for divisible that could be an outer one.
+    let before = Some(cell.foreign).filter(|foreign| !by_other && is_other(foreign));
     match kind {
         AccessKind::Read => {
             if cell.read.thread == now.thread || cell.read.position == 0 {
                 cell.read = now;
-                return;
+                return before;
             }
             match cell.reads.iter_mut().find(|read| read.thread == now.thread) {
                 Some(read) => *read = now,
@@ -402,8 +475,8 @@ fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoc
         AccessKind::Write => {
             // The list keeps its memory: what many have read once they will read again.
             let others = [cell.read].into_iter().chain(cell.reads.drain(..));
-            let before = if cell.write.thread == now.thread { cell.foreign } else { cell.write };
-            let mut foreign = if is_other(&before) { before } else { Epoch::NEVER };
+            let earlier = if cell.write.thread == now.thread { cell.foreign } else { cell.write };
+            let mut foreign = if is_other(&earlier) { earlier } else { Epoch::NEVER };
             for read in others.filter(is_other) {
                 conflicts.push(read);
                 if read.position > foreign.position {
@@ -413,6 +486,7 @@ fn touch(cell: &mut Cell, now: Epoch, kind: AccessKind, conflicts: &mut Vec<Epoc
             (cell.write, cell.foreign, cell.read) = (now, foreign, Epoch::NEVER);
         }
     }
+    before
 }
 
 /// Sites that lie on cycles: sets that grow together.
@@ -473,6 +547,20 @@ impl Cycles {
         let loops = (0..keys as u32).map(|key| self.root(Key(key)).unwrap_or(Prepared::NO_LOOP)).collect();
         (loops, self.conflicts)
     }
+}
+
+/// So many events are looked at together before they are gone through.
+pub(super) const AT_ONCE: usize = 32;
+
+/// Looks at the cells of some accesses: they come from memory at the same time, where they would come one after the other.
+pub(super) fn fetch<C: Clone + Default>(cells: &Shadow<C>, events: &[Event], look: impl Fn(&C) -> u64) {
+    let mut seen = 0;
+    for event in events {
+        if let Op::Access { addr, .. } | Op::Atomic { addr, .. } = event.op {
+            seen ^= cells.peek(addr).map_or(0, &look);
+        }
+    }
+    std::hint::black_box(seen);
 }
 
 /// A thread as an index, unless its number is impossible.

@@ -423,6 +423,24 @@ proptest! {
     }
 
     #[test]
+    fn what_was_written_down_stands_for_the_trace(text in run(true), earlier in run(true), settings in settings()) {
+        let known = Knowledge::of(&learn_with(&settings, &[earlier]).regions);
+        let texts = Texts(vec![text]);
+        let (prepared, written) = prepare(&texts, 0).unwrap();
+        let conflicts = written.conflicts.is_some();
+        prop_assert!(conflicts && written.digest.is_some());
+        let without = |conflicts| Written { conflicts, digest: None };
+        let look = |written| {
+            let shown = read_until_stable(&texts, 0, prepared.clone(), written, &known, &settings).unwrap();
+            (shown.used, shown.knowledge, shown.readings)
+        };
+        let by_trace = look(without(None));
+        prop_assert_eq!(&look(written), &by_trace);
+        let (_, again) = prepare(&texts, 0).unwrap();
+        prop_assert_eq!(&look(without(again.conflicts)), &by_trace);
+    }
+
+    #[test]
     fn the_result_does_not_depend_on_how_many_are_read_at_once(
         runs in prop::collection::vec(run(true), 1..6),
         stop_after in 0..3u32,

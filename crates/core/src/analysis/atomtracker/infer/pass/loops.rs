@@ -4,6 +4,7 @@
 use super::super::keys::Key;
 use super::super::prepare::{Prepared, repeats};
 use super::{Loop, Pass};
+use std::collections::BTreeSet;
 
 impl Pass<'_> {
     /// The thread is at a site: does that begin, repeat or end a loop?
@@ -60,13 +61,19 @@ impl Pass<'_> {
         }
     }
 
-    pub(super) fn enter_told(&mut self, index: usize, which: u32, divisible: bool) {
+    pub(super) fn enter_told(&mut self, index: usize, which: u32) {
         if !self.settings.loops {
             return;
         }
         let outermost = self.threads[index].told.is_empty();
         self.threads[index].told.push(which);
         if outermost {
+            let divisible = *self.told.entry(which).or_insert_with(|| {
+                let is_in = |loops: &BTreeSet<Box<str>>| {
+                    self.prepared.told.get(&which).is_some_and(|name| loops.contains(name))
+                };
+                is_in(&self.known.divisible_loops) || is_in(&self.prepared.shown.divisible_loops)
+            });
             self.enter_loop(index, Loop { depth: 0, which, first: Key::NONE, divisible });
         }
     }
