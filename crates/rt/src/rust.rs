@@ -156,6 +156,7 @@ macro_rules! rust_hooks {
     )*};
 }
 
+pub mod futures;
 pub(crate) mod sections;
 pub mod tasks;
 

@@ -112,8 +112,9 @@ struct Worker {
     pending: Pending,
     questions: Questions,
     flagged: Flagged,
-    /// The innermost calls that are open, if they are known.
+    /// The innermost calls that are open, if they are known, and then the instruction.
     calls: Calls,
+    code: u64,
     /// Made when they are needed.
     sets: Option<Box<OwnSets>>,
     /// After so many sweeps the answers are void.
@@ -366,6 +367,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             step_instance: data.step_instance,
             block: data.block,
             calls: worker.calls,
+            code: worker.code,
             history: &data.history,
             known_before: &data.known_before,
             era: self.era.load(Ordering::Relaxed),
@@ -407,6 +409,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let calls = thread.innermost_calls();
         let (worker, findings) = self.acting(thread);
         worker.calls = calls;
+        worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
         let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
         let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {

@@ -4,6 +4,10 @@
 //! that has joined it gives it back. [`Inside::enter`] is the one way to it; while it is held, hooks of the same thread (a
 //! signal handler, or code of ours that the compiler did not expect) find the thread busy and tell nothing.
 
+mod kept;
+
+pub(crate) use kept::KeptCall;
+
 use crate::arena;
 use crate::learned::Followed;
 use crate::places::{self, Call, Place, PlaceNumber, StackNumber};
@@ -213,6 +217,13 @@ impl Thread {
     #[inline]
     pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
         let left = self.drop_below(stack_pointer + 1);
+        self.push_call(call, stack_pointer, region);
+        self.tell_calls();
+        left
+    }
+
+    #[inline]
+    fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
         let hash = self.stack_hash();
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
             let hash = mix(hash, call as u64);
@@ -222,8 +233,6 @@ impl Thread {
             };
             self.depth += 1;
         }
-        self.tell_calls();
-        left
     }
 
     /// A function is about to return, with the stack pointer that it has there. `pc` is the return address of the hook. Gives
@@ -305,11 +314,13 @@ impl Thread {
         let same = same.count();
         self.depth = self.base + same;
         self.activations.truncate(self.depth);
+        // What lies under them may have been looked at further down the stack, before the task was begun: it stays where it is.
         for (call, frame) in calls[..calls.len() - same].iter().rev() {
-            self.enter_function(*call, *frame, false);
-            self.last_activation = self.last_activation.wrapping_add(1).max(1);
-            self.activations.push(self.last_activation);
+            self.push_call(*call, *frame, false);
+            let activation = self.new_activation();
+            self.activations.push(activation);
         }
+        self.tell_calls();
     }
 
     /// The calls that [`Thread::look_at_stack`] has found may be over.

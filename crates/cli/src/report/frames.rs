@@ -10,7 +10,7 @@ const SYSTEM_FOLDERS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/lib
 const CXX_HEADERS: &str = "/include/c++/";
 
 /// Rust's own libraries, as the compiler names their sources, and what `cargo keirin` puts in front of them and of other crates.
-const RUST_FOLDERS: [&str; 8] = [
+const RUST_FOLDERS: [&str; 9] = [
     "/rustc/",
     "/keirin/std/",
     "/keirin/rayon_core/",
@@ -18,6 +18,7 @@ const RUST_FOLDERS: [&str; 8] = [
     "/keirin/parking_lot/",
     "/keirin/crossbeam_channel/",
     "/keirin/crossbeam_utils/",
+    "/keirin/tokio/",
     "/lib/rustlib/src/rust/library/",
 ];
 

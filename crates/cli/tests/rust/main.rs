@@ -79,8 +79,9 @@ impl Program {
     }
 }
 
-/// The variable that says on how many threads the tasks of rayon run.
+/// The variables that say on how many threads the tasks of rayon and of tokio run.
 const RAYON_THREADS: &str = "RAYON_NUM_THREADS";
+const TOKIO_THREADS: &str = "TOKIO_WORKER_THREADS";
 
 /// Programs that are built and run the same way.
 struct Programs {
@@ -111,6 +112,7 @@ impl Programs {
             }
             for threads in threads {
                 let project = project.with("THREADS", threads).with(RAYON_THREADS, threads);
+                let project = project.with(TOKIO_THREADS, threads);
                 let (run, report) =
                     project.report(options, &[&["run", "--bin", &program.name], *profile].concat());
                 let code = if program.expected.is_empty() { 0 } else { 66 };

@@ -83,8 +83,13 @@ impl Known {
         let (mut left, mut right) = (mine.iter().copied().peekable(), theirs.iter().copied().peekable());
         while let (Some(&one), Some(&other)) = (left.peek(), right.peek()) {
             // Who comes first in English order, and not before the head of the other list, comes before none of that list.
-            let relation = if one == other { Relation::Before } else { structure.relation(one, other) };
-            match relation {
+            if one == other {
+                // It comes before none of either list.
+                latest.extend(left.next());
+                right.next();
+                continue;
+            }
+            match structure.relation(one, other) {
                 Relation::Before => _ = left.next(),
                 Relation::After => _ = right.next(),
                 Relation::Left => latest.extend(left.next()),
@@ -100,9 +105,15 @@ impl Known {
 
     /// Forgets what the tree says anyway to a task that is at `step`.
     pub fn simplify<S: Relations>(&mut self, structure: &S, step: StepId) {
-        let by_tree = |known: &StepId| structure.relation(*known, step) == Relation::Before;
-        if self.steps().iter().any(by_tree) {
-            let left: Vec<StepId> = self.steps().iter().copied().filter(|known| !by_tree(known)).collect();
+        // In English order those that are earlier come first, and the later one of these is in it, the earlier it is in Hebrew order.
+        let steps = self.steps();
+        let earlier =
+            |known: &StepId| matches!(structure.relation(*known, step), Relation::Before | Relation::Left);
+        let end = steps.partition_point(earlier);
+        let parallel = |known: &StepId| structure.relation(*known, step) == Relation::Left;
+        let start = steps[..end].partition_point(parallel);
+        if start < end {
+            let left = [&steps[..start], &steps[end..]].concat();
             self.0 = (!left.is_empty()).then(|| left.into());
         }
     }
@@ -139,6 +150,27 @@ mod tests {
     }
 
     proptest! {
+        /// What the tree says to a task is forgotten, and nothing else.
+        #[test]
+        fn only_what_the_tree_says_is_forgotten(
+            hebrew in Just((0..24).collect::<Vec<usize>>()).prop_shuffle(),
+            learned in proptest::collection::vec(0u32..24, 0..16),
+            at in 0u32..24,
+        ) {
+            let orders = Orders(hebrew.into_iter().enumerate().collect());
+            let mut known = Known::default();
+            learned.iter().for_each(|step| known.learn_step(&orders, StepId(*step)));
+            let expected: Vec<StepId> = known
+                .steps()
+                .iter()
+                .copied()
+                .filter(|step| orders.relation(*step, StepId(at)) != Relation::Before)
+                .collect();
+            known.simplify(&orders, StepId(at));
+            prop_assert_eq!(known.steps(), &expected[..]);
+            prop_assert_eq!(known.is_empty(), expected.is_empty());
+        }
+
         /// What two tasks know together is what one of them knows.
         #[test]
         fn learning_keeps_all_and_adds_nothing(

@@ -24,7 +24,7 @@ fn said(program: &Program, calls: &OpenCalls, seed: u64, options: TaskOptions) -
         let mut replay = TaskReplay::<TaskAtomicity, Ranks>::new(&analysis, "test", replay_options, options);
         for (position, (event, origin)) in (1..).zip(observed.events.iter().zip(&observed.origins)) {
             if let Some(id) = origin {
-                replay.set_calls(calls.innermost(*id));
+                replay.set_calls(calls.innermost(*id), calls.code(*id));
             }
             replay.event(position, event).unwrap_or_else(|fault| panic!("event {position}: {fault:?}"));
         }

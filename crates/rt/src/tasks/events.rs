@@ -37,6 +37,7 @@ impl Worker {
             questions: Questions::default(),
             flagged: Flagged::default(),
             calls: Calls::default(),
+            code: 0,
             sets: None,
             sweeps: 0,
             side: None,
@@ -490,9 +491,11 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                 });
             }
             Op::TaskWait => self.construct(thread, |tasks, slot, _| tasks.wait(slot)),
-            Op::TaskJoin { task } => {
-                self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Task(task)))
-            }
+            Op::TaskJoin { task } => self.construct(thread, |tasks, slot, _| {
+                let effect = tasks.join(slot, Actor::Task(task));
+                self.limit(tasks, slot);
+                effect
+            }),
             Op::FinishBegin => self.construct(thread, |tasks, slot, _| {
                 tasks.finish_begin(slot);
                 Ok(Effect::NewStep)

@@ -212,6 +212,16 @@ fn flagged(list: &Flagged, memory: usize, piece: usize) -> BTreeSet<(usize, Rule
     list.ranges().iter().flat_map(bytes).collect()
 }
 
+/// The instruction of an access, as both drivers are told where calls are known: the same for accesses of one kind and size.
+fn code_of(op: Op) -> u64 {
+    match op {
+        Op::Access { kind, size, .. } => {
+            1 + u64::from(size.min(16)) * 2 + u64::from(kind == AccessKind::Write)
+        }
+        _ => 0,
+    }
+}
+
 /// Calls the hook of an access. Gives the instruction if that was not all.
 fn call_hook(kind: AccessKind, addr: usize, size: usize) -> Option<usize> {
     let before = SLOW.get();
@@ -359,7 +369,8 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
         let mine = held.last().map_or([None; LOCKS], |held| held.1);
         let Some(op) = op_of(*deed, memory, tasks, (&waiting, &running), mine) else { continue };
         let event = Event { thread: ThreadId(0), site: SiteId(position as u32), op };
-        replay.set_calls(calls.innermost(running.len()));
+        let innermost = calls.innermost(running.len());
+        replay.set_calls(innermost, if innermost[0] == 0 { 0 } else { code_of(op) });
         if replay.event(position, &event).is_err() {
             continue;
         }
@@ -397,7 +408,7 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
         match (op, calls.on_stack(running.len())) {
             (Op::Access { kind, addr, .. }, open) if !open.is_empty() => {
                 thread.look_at_stack(&open, 0);
-                driver.access(thread, kind, addr.0 as usize, 1, 0x1000 + position as usize);
+                driver.access(thread, kind, addr.0 as usize, 1, code_of(op) as usize);
                 thread.look_away();
             }
             _ => act(&driver, thread, op, 0x1000 + position as usize, memory),

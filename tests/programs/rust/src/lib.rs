@@ -14,3 +14,14 @@ pub fn twice(act: impl Fn(usize) + Sync) {
         }
     });
 }
+
+/// Runs a future with tokio: on as many workers as `THREADS` says, and on 1 with the runtime that has none.
+pub fn with_tokio<T>(future: impl Future<Output = T>) -> T {
+    use tokio::runtime::Builder;
+    let threads = std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1);
+    let runtime = match threads {
+        1 => Builder::new_current_thread().build(),
+        _ => Builder::new_multi_thread().worker_threads(threads).build(),
+    };
+    runtime.unwrap().block_on(future)
+}

@@ -38,7 +38,7 @@ enum By {
 
 type Version = (u64, u64);
 
-const REPLACED: [Replaced; 6] = [
+const REPLACED: [Replaced; 7] = [
     Replaced {
         package: "rayon-core",
         name: "rayon_core",
@@ -80,6 +80,13 @@ const REPLACED: [Replaced; 6] = [
         known: ((5, 0), (6, u64::MAX)),
         by: By::Amended(&amend::DASHMAP),
         otherwise: "some gaps between calls of it are not found",
+    },
+    Replaced {
+        package: "tokio",
+        name: "tokio",
+        known: ((1, 47), (1, 54)),
+        by: By::Amended(&amend::TOKIO),
+        otherwise: "its tasks are seen as what the threads do that run them, and its locks and channels are not watched",
     },
 ];
 

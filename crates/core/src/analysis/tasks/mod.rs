@@ -127,6 +127,8 @@ pub struct Present<'a, S: Relations> {
     pub block: Option<Block>,
     /// The innermost calls that are open, if they are known.
     pub calls: Calls,
+    /// The instruction, as a number, if the calls are known; else 0.
+    pub code: u64,
     /// What was held before.
     pub history: &'a History,
     /// What the task knew beside the tree at earlier points of this step, each until a version of the history.

@@ -117,6 +117,7 @@ pub struct TaskReplay<'a, A: TaskAnalysis, S: Structure> {
     flagged: Flagged,
     /// What [`TaskReplay::set_calls`] has set.
     calls: Calls,
+    code: u64,
     findings: Findings,
     counts: Counts,
     repairs: Repairs,
@@ -168,6 +169,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             questions,
             flagged: Flagged::default(),
             calls: Calls::default(),
+            code: 0,
             findings: Findings::new(),
             counts: Counts::default(),
             repairs: Repairs::default(),
@@ -191,9 +193,11 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         self.step(position, event)
     }
 
-    /// The calls that are open at the events that follow, from a source that knows more of them than a trace tells.
-    pub fn set_calls(&mut self, calls: Calls) {
+    /// The calls that are open at the events that follow, and the instruction, from a source that knows more of them than a trace
+    /// tells.
+    pub fn set_calls(&mut self, calls: Calls, code: u64) {
         self.calls = calls;
+        self.code = code;
     }
 
     /// Counts a fault as repaired, or gives up.
@@ -401,6 +405,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
             step_instance: data.step_instance,
             block: data.block,
             calls: self.calls,
+            code: self.code,
             history: &data.history,
             known_before: &data.known_before,
             era: self.era,

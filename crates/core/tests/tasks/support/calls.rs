@@ -6,14 +6,14 @@ use super::program::{OpId, Program};
 use super::random::Random;
 use keirin_core::analysis::tasks::Calls;
 
-/// For each operation of each task the open calls, by their numbers, the outermost first.
+/// For each operation of each task the open calls, by their numbers, the outermost first; and its instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct OpenCalls(Vec<Vec<Vec<u32>>>);
+pub(crate) struct OpenCalls(Vec<Vec<(Vec<u32>, u64)>>);
 
 impl OpenCalls {
     /// Nothing is known of them.
     pub(crate) fn unknown(program: &Program) -> Self {
-        Self(program.tasks.iter().map(|ops| vec![Vec::new(); ops.len()]).collect())
+        Self(program.tasks.iter().map(|ops| vec![(Vec::new(), 0); ops.len()]).collect())
     }
 
     /// Functions are entered and left at random.
@@ -31,7 +31,9 @@ impl OpenCalls {
                     last += 1;
                     open.push(last);
                 }
-                all.push(open.clone());
+                // Few, so that some are executed again.
+                let code = random.between(1, 3) as u64;
+                all.push((open.clone(), code));
             }
             all
         };
@@ -39,7 +41,12 @@ impl OpenCalls {
     }
 
     fn open(&self, id: OpId) -> &[u32] {
-        &self.0[id.task()][id.index()]
+        &self.0[id.task()][id.index()].0
+    }
+
+    /// The instruction; 0 if it is not known.
+    pub(crate) fn code(&self, id: OpId) -> u64 {
+        self.0[id.task()][id.index()].1
     }
 
     /// What a driver tells of them: the innermost ones.

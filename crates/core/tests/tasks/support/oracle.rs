@@ -202,7 +202,7 @@ impl<'p> Apparent<'p> {
 
     /// Gaps: a step reads a location under locks and writes it later under one of them, which it did not hold all the time; it
     /// has neither read nor written the location under locks in between, one call that is not far out holds both, and a write of
-    /// another task fits in between.
+    /// another task fits in between. The hold of the read has not begun with the very write.
     pub(crate) fn gaps(&self, calls: &OpenCalls) -> BTreeSet<Violation> {
         let access = |id: OpId| self.program.op(id).access();
         let is = |id: OpId, kind: AccessKind, location: u8| {
@@ -224,8 +224,31 @@ impl<'p> Apparent<'p> {
                 && common != 0
                 && released
                 && calls.are_near(*a1, *a3)
+                && !self.repeats(calls, *a1, *a3)
         });
         gaps
+    }
+
+    /// True if the first access of its location in the hold that a read is in was a write by the same instruction as another one.
+    fn repeats(&self, calls: &OpenCalls, read: OpId, write: OpId) -> bool {
+        let access = |id: OpId| self.program.op(id).access().filter(|access| !access.atomic);
+        let Some(location) = access(read).map(|access| access.location) else { return false };
+        let steps = self.program.regions(read.task(), Regions::Steps);
+        let mut first = read;
+        loop {
+            let before = (0..first.index()).rev().map(|index| OpId::new(read.task(), index)).find(|id| {
+                access(*id).is_some_and(|access| access.location == location) && self.held(*id).any() != 0
+            });
+            let Some(before) = before.filter(|id| steps[id.index()] == steps[read.index()]) else { break };
+            let common = self.held(before).any() & self.held(first).any();
+            let mut between = (before.index() + 1..first.index()).map(|index| OpId::new(read.task(), index));
+            if common == 0 || between.any(|id| common & !self.held(id).any() != 0) {
+                break;
+            }
+            first = before;
+        }
+        let begins_with_write = access(first).is_some_and(|access| access.kind == AccessKind::Write);
+        begins_with_write && calls.code(first) != 0 && calls.code(first) == calls.code(write)
     }
 }
 

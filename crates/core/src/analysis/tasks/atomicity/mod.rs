@@ -29,7 +29,8 @@
 //! **Gaps.** Where nothing is marked, a step that reads a location under a lock and writes it under a later hold of the same
 //! lock, without reading it again there, is looked at as a region from that read to that write, and only writes tear it. Where
 //! the open calls are known ([`Calls`]), both must lie within one call of some function, not many calls further out: a thread that
-//! reads something here and writes it there, an hour later, has not decided the one by the other.
+//! reads something here and writes it there, an hour later, has not decided the one by the other. Nor has a section that begins with the
+//! very write with which the section of the read has begun: it does the same another time (`*counter += 1; *counter`).
 //!
 //! **Groups** of locations that must be seen together: [`groups`].
 //!
@@ -177,14 +178,18 @@ impl Default for Local {
     }
 }
 
-/// The last read of a location under locks, by a step that has not written it since.
+/// The last access of a location under locks, by a step.
 #[derive(Clone, Copy, Debug)]
-struct LastRead {
+struct LastUse {
     step_instance: u32,
     version: u32,
+    kind: AccessKind,
     locks: LocksetId,
     site: SiteId,
     calls: Calls,
+    /// The instruction of the write with which this hold of the locks has begun to use the location; 0 if it has begun with a read, or if
+    /// instructions are not known.
+    begun: u64,
 }
 
 /// What is remembered about a location.
@@ -211,7 +216,7 @@ struct More {
     /// Pairs of two writes, which a read tears as well.
     write_pairs: Vec<Pairs>,
     gaps: Vec<Gaps>,
-    last_reads: Vec<LastRead>,
+    last_uses: Vec<LastUse>,
 }
 
 /// Bits of [`Cell::told`].
@@ -293,7 +298,7 @@ impl TaskAnalysis for TaskAtomicity {
             + more.locals.capacity() * size_of::<Local>()
             + pairs * size_of::<Pairs>()
             + more.gaps.capacity() * size_of::<Gaps>()
-            + more.last_reads.capacity() * size_of::<LastRead>()
+            + more.last_uses.capacity() * size_of::<LastUse>()
     }
 }
 
@@ -519,55 +524,68 @@ fn gap<S: Relations>(now: &mut Present<'_, S>, cell: &mut Cell, part: Part, find
     }
     let instance = now.step_instance;
     let more = cell.more.get_or_insert_default();
-    let mine = more.last_reads.iter().position(|read| read.step_instance == instance);
-    match (part.kind, mine) {
-        (AccessKind::Read, _) => {
-            let read = LastRead {
-                step_instance: instance,
-                version: now.history.version(),
-                locks: now.locks,
-                site: now.at.moment.site,
-                calls: now.calls,
-            };
-            match mine {
-                Some(index) => more.last_reads[index] = read,
-                None => {
-                    more.last_reads.retain(|read| now.open_regions.is_open(read.step_instance));
-                    more.last_reads.push(read);
-                }
-            }
+    let mine = more.last_uses.iter().position(|last| last.step_instance == instance);
+    let last = mine.map(|index| more.last_uses[index]);
+    // Whether it is the same hold is asked only where it matters.
+    let asked = last.filter(|last| {
+        let acts = part.kind == AccessKind::Write && (last.kind == AccessKind::Read || now.code != 0);
+        last.version != now.history.version() && (acts || last.begun != 0)
+    });
+    let common = asked.map_or(LocksetId::EMPTY, |last| {
+        let (held, held_then) = (now.locksets.for_reads(now.locks), now.locksets.for_reads(last.locks));
+        now.locksets.intersection(held, held_then)
+    });
+    let again = asked.filter(|last| !common.is_empty() && now.released_since(last.version, common));
+    let same_hold = last.filter(|_| asked.is_none() || (!common.is_empty() && again.is_none()));
+    let begun = match (same_hold, part.kind) {
+        (Some(last), _) => last.begun,
+        (None, AccessKind::Write) => now.code,
+        (None, AccessKind::Read) => 0,
+    };
+    let last = LastUse {
+        step_instance: instance,
+        version: now.history.version(),
+        kind: part.kind,
+        locks: now.locks,
+        site: now.at.moment.site,
+        calls: now.calls,
+        begun,
+    };
+    let matters = part.kind == AccessKind::Read || now.code != 0;
+    match mine {
+        Some(index) if matters => more.last_uses[index] = last,
+        Some(index) => _ = more.last_uses.swap_remove(index),
+        None if matters => {
+            more.last_uses.retain(|last| now.open_regions.is_open(last.step_instance));
+            more.last_uses.push(last);
         }
-        (AccessKind::Write, None) => {}
-        (AccessKind::Write, Some(index)) => {
-            let read = more.last_reads.swap_remove(index);
-            let held = now.locksets.for_reads(now.locks);
-            let held_then = now.locksets.for_reads(read.locks);
-            let common = now.locksets.intersection(held, held_then);
-            if common.is_empty()
-                || !now.released_since(read.version, common)
-                || !are_near(&read.calls, &now.calls)
-            {
-                return;
-            }
-            let lock = now.locksets.locks(common).first().map_or(LockId::NONE, |(lock, _)| *lock);
-            let family = now.family_since(read.version);
-            if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
-                let first = (read.site, AccessKind::Read);
-                tell(now, cell, part, (first, entry, kind), Some(lock), findings);
-                return;
-            }
-            let (first, second) = (read.site, now.at.moment.site);
-            let kinds = [AccessKind::Read, AccessKind::Write];
-            let pair = Pair { step: now.order.step, first, second, kinds, block: RegionId::NONE };
-            let gaps = &mut cell.more.get_or_insert_default().gaps;
-            match gaps.iter_mut().find(|gaps| (gaps.lock, gaps.pairs.family) == (lock, family)) {
-                Some(gaps) => gaps.pairs.kept.add(&mut now.order, pair),
-                None => {
-                    let mut pairs = Pairs { family, kept: Kept::default() };
-                    pairs.kept.add(&mut now.order, pair);
-                    gaps.push(Gaps { lock, pairs });
-                }
-            }
+        None => {}
+    }
+    let Some(read) = again.filter(|read| {
+        let repeats = read.begun != 0 && read.begun == now.code;
+        (read.kind, part.kind) == (AccessKind::Read, AccessKind::Write)
+            && !repeats
+            && are_near(&read.calls, &now.calls)
+    }) else {
+        return;
+    };
+    let lock = now.locksets.locks(common).first().map_or(LockId::NONE, |(lock, _)| *lock);
+    let family = now.family_since(read.version);
+    if let Some((entry, kind)) = tearing(now, cell, read.version, family, false) {
+        let first = (read.site, AccessKind::Read);
+        tell(now, cell, part, (first, entry, kind), Some(lock), findings);
+        return;
+    }
+    let (first, second) = (read.site, now.at.moment.site);
+    let kinds = [AccessKind::Read, AccessKind::Write];
+    let pair = Pair { step: now.order.step, first, second, kinds, block: RegionId::NONE };
+    let gaps = &mut cell.more.get_or_insert_default().gaps;
+    match gaps.iter_mut().find(|gaps| (gaps.lock, gaps.pairs.family) == (lock, family)) {
+        Some(gaps) => gaps.pairs.kept.add(&mut now.order, pair),
+        None => {
+            let mut pairs = Pairs { family, kept: Kept::default() };
+            pairs.kept.add(&mut now.order, pair);
+            gaps.push(Gaps { lock, pairs });
         }
     }
 }
