@@ -422,7 +422,7 @@ impl Teller for ToWatcher<'_> {
 
     #[inline]
     fn is_still_at(&self, frame: usize) -> bool {
-        self.thread.is_still_at(frame)
+        self.thread.look.is_still_at(frame)
     }
 
     fn look_at(&mut self, frame: usize) {
@@ -432,7 +432,7 @@ impl Teller for ToWatcher<'_> {
 
     #[inline]
     fn calls(&self) -> u64 {
-        self.thread.looked_hash()
+        self.thread.look.number()
     }
 }
 
