@@ -86,6 +86,19 @@ pub trait TaskAnalysis {
         let _ = findings;
     }
 
+    /// What a cell keeps of the last read of a step under locks, if that is kept.
+    fn last_read(cell: &Self::Cell, step_instance: u32) -> Option<LastRead> {
+        let _ = (cell, step_instance);
+        None
+    }
+
+    /// Puts back what [`TaskAnalysis::last_read`] has given in the same step, or takes away what is kept: for a step that does under its locks
+    /// what it has done there before, so that all else is known. False if that is not enough.
+    fn set_last_read(cell: &mut Self::Cell, era: u32, step_instance: u32, read: Option<LastRead>) -> bool {
+        let _ = (cell, era, step_instance, read);
+        false
+    }
+
     /// Shows all steps that a cell refers to, so that they can be replaced.
     fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId));
 
@@ -149,6 +162,21 @@ pub struct Present<'a, S: Relations> {
 /// Numbers of the innermost open calls of functions, the innermost first: each call has another one. 0: there is none, or it is
 /// not known.
 pub type Calls = [u32; 4];
+
+/// The last read of a location under locks, by a step that has not written it since.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastRead {
+    /// The number of the step as a region.
+    pub step_instance: u32,
+    /// The version of its history of locks.
+    pub version: u32,
+    /// The locks.
+    pub locks: LocksetId,
+    /// Where.
+    pub site: SiteId,
+    /// The open calls.
+    pub calls: Calls,
+}
 
 /// Who did what.
 pub trait Descent: std::fmt::Debug {

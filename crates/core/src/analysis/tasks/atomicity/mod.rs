@@ -47,7 +47,7 @@ pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Calls, Order, Present, TaskAnalysis, remembered};
+use super::{Calls, LastRead, Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
@@ -177,16 +177,6 @@ impl Default for Local {
     }
 }
 
-/// The last read of a location under locks, by a step that has not written it since.
-#[derive(Clone, Copy, Debug)]
-struct LastRead {
-    step_instance: u32,
-    version: u32,
-    locks: LocksetId,
-    site: SiteId,
-    calls: Calls,
-}
-
 /// What is remembered about a location.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
@@ -261,6 +251,25 @@ impl TaskAnalysis for TaskAtomicity {
     fn group(&self, group: GroupId, addr: Addr, size: u32) {
         self.groups().declare(group, addr, size);
         self.grouped.store(true, Ordering::Release);
+    }
+
+    fn last_read(cell: &Cell, step_instance: u32) -> Option<LastRead> {
+        cell.more.as_ref()?.last_reads.iter().find(|read| read.step_instance == step_instance).copied()
+    }
+
+    fn set_last_read(cell: &mut Cell, era: u32, step_instance: u32, read: Option<LastRead>) -> bool {
+        if cell.era != era {
+            return false;
+        }
+        if let Some(more) = &mut cell.more
+            && let Some(mine) = more.last_reads.iter().position(|read| read.step_instance == step_instance)
+        {
+            more.last_reads.swap_remove(mine);
+        }
+        if let Some(read) = read {
+            cell.more.get_or_insert_default().last_reads.push(read);
+        }
+        true
     }
 
     fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
