@@ -268,7 +268,7 @@ impl Thread {
     #[inline]
     fn find_outermost(&mut self, call: usize) -> Option<usize> {
         let (base, depth) = (self.base, self.depth);
-        let first = (mix(0, call as u64) >> 32) as usize % OUTERMOST & !(OUTERMOST_WAYS - 1);
+        let first = ((mix(0, call as u64) >> 32) as usize % OUTERMOST) & !(OUTERMOST_WAYS - 1);
         let mut free = first;
         for entry in first..first + OUTERMOST_WAYS {
             let index = self.outermost[entry] as usize;
