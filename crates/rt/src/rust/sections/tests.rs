@@ -65,7 +65,7 @@ impl Teller for Notes {
 
     fn leaves(&mut self, object: usize, read: Option<LastRead>) -> bool {
         // Now and then the analysis does not know what it is about.
-        let knows = self.told.len() % 5 != 0;
+        let knows = !self.told.len().is_multiple_of(5);
         if knows {
             self.told.push(Told::Left { object, read: read.map(|read| read.version as usize) });
         }
