@@ -103,18 +103,51 @@ static TYPES: Types = Types {
 };
 
 impl Types {
-    #[inline]
+    #[inline(always)]
     fn note(&self, pc: usize, name: *const u8, length: usize) {
-        let seen = &self.seen[(pc ^ pc >> 10) % SEEN];
-        if seen.load(Ordering::Relaxed) != pc {
-            seen.store(pc, Ordering::Relaxed);
-            watch::on_thread_anyhow(|_| {
-                // SAFETY: the program passes the name of a type, which is constant.
-                let name = unsafe { std::slice::from_raw_parts(name, length) };
-                self.names.lock().insert(pc, name);
-            });
+        if self.seen[Self::place(pc)].load(Ordering::Relaxed) != pc {
+            self.add(pc, name, length);
         }
     }
+
+    #[inline(always)]
+    fn place(pc: usize) -> usize {
+        (pc ^ pc >> 10) % SEEN
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(&self, pc: usize, name: *const u8, length: usize) {
+        self.seen[Self::place(pc)].store(pc, Ordering::Relaxed);
+        watch::on_thread_anyhow(|_| {
+            // SAFETY: the program passes the name of a type, which is constant.
+            let name = unsafe { std::slice::from_raw_parts(name, length) };
+            self.names.lock().insert(pc, name);
+        });
+    }
+}
+
+// What the hooks do if all sections are told, in functions of their own as well.
+
+#[inline(never)]
+fn tell_acquired(lock: usize, mode: LockMode, (pc, frame): (usize, usize)) {
+    with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
+}
+
+#[inline(never)]
+fn tell_released(lock: usize, (pc, frame): (usize, usize)) {
+    with_calls_if_told(frame, || watch::lock_released(lock, pc));
+}
+
+#[inline(never)]
+fn tell_used(object: usize, kind: AccessKind, (pc, frame): (usize, usize), name: *const u8, length: usize) {
+    if watch::hooks_only() {
+        return;
+    }
+    if watch::is_on() {
+        TYPES.note(pc, name, length);
+    }
+    with_calls(frame, || watch::object_used(kind, object, pc));
 }
 
 /// The type of the object that is used at a place, as people write it.
@@ -172,7 +205,7 @@ rust_hooks! {
             }
             return sections::tell_acquired(lock, mode, pc);
         }
-        with_calls_if_told(frame, || watch::lock_acquired(lock, mode, pc));
+        tell_acquired(lock, mode, (pc, frame));
     }
 
     /// A lock is about to be released.
@@ -183,7 +216,7 @@ rust_hooks! {
             }
             return sections::tell_released(lock, pc);
         }
-        with_calls_if_told(frame, || watch::lock_released(lock, pc));
+        tell_released(lock, (pc, frame));
     }
 
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
@@ -192,22 +225,16 @@ rust_hooks! {
         let kind = if written == 1 { AccessKind::Write } else { AccessKind::Read };
         if sections::are_on() {
             TYPES.note(pc, name, length);
-            let done = watch::on_sections_alone(|sections, thread| {
-                let used = Use { pc, kind, calls: thread.looked_hash() };
-                thread.is_still_at(frame) && sections.used_again(object, used)
+            let done = watch::on_sections_alone(|sections, look| {
+                let used = Use { pc, kind, calls: look.number() };
+                look.is_still_at(frame) && sections.used_again(object, used)
             });
             if done {
                 return;
             }
             return sections::tell_used(object, kind, (pc, frame));
         }
-        if watch::hooks_only() {
-            return;
-        }
-        if watch::is_on() {
-            TYPES.note(pc, name, length);
-        }
-        with_calls(frame, || watch::object_used(kind, object, pc));
+        tell_used(object, kind, (pc, frame), name, length);
     }
 
     /// A condition is about to be notified; `all` is 1 if all who wait shall go on.

@@ -5,8 +5,10 @@
 //! signal handler, or code of ours that the compiler did not expect) find the thread busy and tell nothing.
 
 mod kept;
+mod look;
 
 pub(crate) use kept::KeptCall;
+pub(crate) use look::Look;
 
 use crate::arena;
 use crate::learned::Followed;
@@ -27,6 +29,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 const MOST_FRAMES: usize = 1 << 20;
 /// Entries of the tables of recent places and sites.
 const RECENT_PLACES: usize = 1 << 10;
+/// Entries of the table of calls that may be open, and how many of them one call may be at.
+const OUTERMOST: usize = 1 << 11;
+const OUTERMOST_WAYS: usize = 2;
 /// Operations that came while the thread was busy in the runtime, in all threads: a signal handler did them.
 pub(crate) static MISSED: AtomicU64 = AtomicU64::new(0);
 
@@ -38,13 +43,30 @@ pub(crate) struct Frame {
     /// The stack pointer in the function: frames whose pointer is not above the current one are gone, whatever way they
     /// were left (`longjmp`, exceptions through code that is not instrumented).
     stack_pointer: usize,
-    /// Of this call and all outer ones.
+    /// Of this call and all outer ones, without what lies between a call and the same one further in.
     hash: u64,
     /// 0 if it was not needed so far.
     number: StackNumber,
-    /// The call is an atomic region.
-    region: bool,
+    /// The index of the frame that this one is told as: the outermost one of the same call, so that recursion, however deep, leaves as many
+    /// stacks as there are ways into it. The highest bit is set if the call is an atomic region.
+    told_as: u32,
 }
+
+impl Frame {
+    const REGION: u32 = 1 << 31;
+
+    #[inline(always)]
+    fn is_region(&self) -> bool {
+        self.told_as & Self::REGION != 0
+    }
+
+    #[inline(always)]
+    fn told_as(&self) -> usize {
+        (self.told_as & !Self::REGION) as usize
+    }
+}
+
+const _: () = assert!(MOST_FRAMES <= Frame::REGION as usize && size_of::<Frame>() == 32);
 
 /// A place that was looked up lately, by a hash of all that makes it.
 #[derive(Clone, Copy, Default)]
@@ -89,6 +111,8 @@ pub(crate) struct Thread {
     pub(crate) followed: Followed,
     frames: *mut Frame,
     depth: usize,
+    /// Where in the frames the outermost call from some place is, if it is still open.
+    outermost: Box<[u32]>,
     /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
     /// what its places are told with. With those goes what was looked at.
     base: usize,
@@ -101,9 +125,7 @@ pub(crate) struct Thread {
     pub(crate) sections: Option<Box<Sections>>,
     /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
     looked_at: usize,
-    /// Where the outermost of them leads to, and a number for all of them.
-    looked_beyond: usize,
-    looked_hash: u64,
+    pub(crate) look: Look,
     activations: Vec<u32>,
     last_activation: u32,
     places: Box<[RecentPlace]>,
@@ -145,14 +167,14 @@ impl Thread {
             followed: Followed::default(),
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
+            outermost: vec![0; OUTERMOST].into(),
             base: 0,
             bases: Vec::new(),
             stack_end: 0,
             spawns_at: SpawnsAt::Instruction,
             sections: None,
             looked_at: 0,
-            looked_beyond: 0,
-            looked_hash: 0,
+            look: Look::default(),
             activations: Vec::new(),
             last_activation: 0,
             places: vec![RecentPlace::default(); RECENT_PLACES].into(),
@@ -191,6 +213,7 @@ impl Thread {
     /// Gives back what an ended thread does not need.
     pub(crate) fn shrink(&mut self) {
         self.release_frames();
+        self.outermost = Box::default();
         self.places = Box::default();
         self.sites = Box::default();
     }
@@ -224,15 +247,45 @@ impl Thread {
 
     #[inline]
     fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
-        let hash = self.stack_hash();
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
-            let hash = mix(hash, call as u64);
-            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
+            let new_hash = mix(self.stack_hash(), call as u64);
+            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
+            let last = unsafe { &mut *self.frames.add(self.depth) };
+            if (last.call, last.hash, last.told_as) == (call, new_hash, self.depth as u32) && !region {
+                // The same call as the last one from here: it is told as that was.
+                last.stack_pointer = stack_pointer;
+                self.depth += 1;
+                return;
+            }
+            let (hash, told_as) = match self.find_outermost(call) {
+                Some(outer) => (self.frame(outer).hash, outer),
+                None => (new_hash, self.depth),
+            };
+            let told_as = told_as as u32 | if region { Frame::REGION } else { 0 };
+            // SAFETY: as above.
             unsafe {
-                self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, region })
+                self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, told_as })
             };
             self.depth += 1;
         }
+    }
+
+    /// The frame that a call is told as which is about to be entered, if it is open already in the running task. Else that is noted.
+    #[inline]
+    fn find_outermost(&mut self, call: usize) -> Option<usize> {
+        let (base, depth) = (self.base, self.depth);
+        let first = ((mix(0, call as u64) >> 32) as usize % OUTERMOST) & !(OUTERMOST_WAYS - 1);
+        let mut free = first;
+        for entry in first..first + OUTERMOST_WAYS {
+            let index = self.outermost[entry] as usize;
+            if index < base || index >= depth {
+                free = entry;
+            } else if self.frame(index).call == call {
+                return Some(index);
+            }
+        }
+        self.outermost[free] = depth as u32;
+        None
     }
 
     /// A function is about to return, with the stack pointer that it has there. `pc` is the return address of the hook. Gives
@@ -282,7 +335,7 @@ impl Thread {
 
     #[inline]
     fn frame_is_region(&self, index: usize) -> bool {
-        self.frame(index).region
+        self.frame(index).is_region()
     }
 
     /// A number for the open calls.
@@ -303,7 +356,7 @@ impl Thread {
     /// the open calls.
     pub(crate) fn look_at_stack(&mut self, calls: &[(usize, usize)], beyond: usize) {
         self.depth = self.looked_at;
-        self.looked_beyond = beyond;
+        self.look.set(calls, beyond);
         let outermost_first = calls.iter().rev().zip(self.base..);
         let same = outermost_first.take_while(|((call, frame), index)| {
             *index < self.depth && {
@@ -326,7 +379,11 @@ impl Thread {
     /// The calls that [`Thread::look_at_stack`] has found may be over.
     pub(crate) fn look_away(&mut self) {
         let calls = self.innermost_calls();
-        self.looked_hash = calls.iter().fold(self.stack_hash(), |hash, call| mix(hash, u64::from(*call)));
+        self.look.set_number(calls.iter().fold(self.stack_hash(), |hash, call| mix(hash, u64::from(*call))));
+        if self.depth - self.base.min(self.depth) != self.look.depth() {
+            // One was added that is about to be made.
+            self.look.clear();
+        }
         self.looked_at = std::mem::take(&mut self.depth);
         self.tell_calls();
     }
@@ -335,36 +392,6 @@ impl Thread {
     pub(crate) fn look_again(&mut self) {
         self.depth = self.looked_at;
         self.tell_calls();
-    }
-
-    /// A number for the calls that were found by the last look, and for which calls of their functions they are.
-    #[inline]
-    pub(crate) fn looked_hash(&self) -> u64 {
-        self.looked_hash
-    }
-
-    /// True if the stack is as it was at the last look; `frame` is its innermost frame, of a function that is still running.
-    #[inline]
-    pub(crate) fn is_still_at(&self, frame: usize) -> bool {
-        if self.looked_at <= self.base {
-            return false;
-        }
-        let mut expected = frame;
-        for index in (self.base..self.looked_at).rev() {
-            let known = self.frame(index);
-            if known.stack_pointer != expected {
-                return false;
-            }
-            // SAFETY: the innermost frame is that of a running function, and all further ones lay between it and the end of the
-            // stack when they were found: their memory is still part of the stack. Where it lies does not depend on what was read from it,
-            // so that all of them are fetched at once.
-            let (next, call) = unsafe { *(known.stack_pointer as *const (usize, usize)) };
-            if call != known.call {
-                return false;
-            }
-            expected = next;
-        }
-        expected == self.looked_beyond
     }
 
     /// The innermost open calls, by numbers that each call of a function has for itself.
@@ -379,12 +406,14 @@ impl Thread {
     pub(crate) fn enter_task(&mut self) {
         self.bases.push((self.base, self.looked_at));
         self.base = self.depth.max(self.looked_at);
+        self.look.clear();
         self.tell_calls();
     }
 
     /// The task is left that was entered last.
     pub(crate) fn leave_task(&mut self) {
         (self.base, self.looked_at) = self.bases.pop().unwrap_or_default();
+        self.look.clear();
         self.tell_calls();
     }
 
@@ -421,17 +450,27 @@ impl Thread {
 
     #[cold]
     fn look_up_place(&mut self, pc: usize, size: u32, hash: u64, index: usize) -> PlaceNumber {
-        let mut stack = 0;
-        let base = self.base;
-        for frame in self.frames().iter_mut().skip(base) {
-            if frame.number == 0 {
-                frame.number = places::stack(Call { caller: stack, pc: frame.call });
-            }
-            stack = frame.number;
-        }
+        let stack = self.stack_number();
         let number = places::number(Place { pc, stack, size });
         self.places[index] = RecentPlace { hash, number };
         number
+    }
+
+    /// The number of the open calls.
+    fn stack_number(&mut self) -> StackNumber {
+        let base = self.base;
+        let frames = self.frames();
+        // They get their numbers from the outermost one on.
+        let numbered = frames.iter().rposition(|frame| frame.number != 0).map_or(0, |last| last + 1);
+        for index in numbered.max(base)..frames.len() {
+            let frame = &frames[index];
+            let caller = if index == base { 0 } else { frames[index - 1].number };
+            frames[index].number = match frame.told_as() {
+                outer if outer < index => frames[outer].number,
+                _ => places::stack(Call { caller, pc: frame.call }),
+            };
+        }
+        if frames.len() > base { frames[frames.len() - 1].number } else { 0 }
     }
 
     /// The recorder's number of an instruction, which `look_up` finds or makes.
@@ -626,6 +665,42 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn recursion_leaves_as_many_stacks_as_there_are_ways_into_it() {
+        let mut thread = Thread::new(ThreadId(0), ThreadId(0), 1, std::ptr::null_mut());
+        let stack_pointer = std::cell::Cell::new(0x10_0000);
+        let enter = |thread: &mut Thread, call: usize| {
+            stack_pointer.set(stack_pointer.get() - 0x10);
+            thread.enter_function(call, stack_pointer.get(), false);
+        };
+        let calls = |thread: &mut Thread| {
+            let place = places::place(thread.place(0x99, 8)).expect("it was just numbered");
+            places::calls(place.stack)
+        };
+        [1, 2, 3].into_iter().for_each(|call| enter(&mut thread, call));
+        let once = thread.place(0x99, 8);
+        assert_eq!(calls(&mut thread), [1, 2, 3]);
+        for _ in 0..100 {
+            enter(&mut thread, 2);
+            assert_eq!(calls(&mut thread), [1, 2]);
+            enter(&mut thread, 3);
+            assert_eq!(thread.place(0x99, 8), once);
+        }
+        enter(&mut thread, 4);
+        assert_eq!(calls(&mut thread), [1, 2, 3, 4], "what recursion calls is told in it");
+        // All but the first call are left without notice.
+        stack_pointer.set(0x10_0000 - 0x10);
+        enter(&mut thread, 3);
+        assert_eq!(calls(&mut thread), [1, 3], "a call that was left is not open any more");
+        enter(&mut thread, 2);
+        assert_eq!(calls(&mut thread), [1, 3, 2]);
+        // A task has its own calls.
+        thread.enter_task();
+        enter(&mut thread, 3);
+        assert_eq!(calls(&mut thread), [3]);
+        thread.leave_task();
+    }
 
     #[test]
     fn calls_that_are_still_open_keep_their_numbers() {

@@ -131,6 +131,12 @@ pub(crate) fn set_epoch(wrote: u64, read: u64) {
     set::<READ_AMONG_OTHERS>((read | crate::shadow::SHARED) as usize);
 }
 
+/// The epoch of the calling thread, as the shadow has it; 0: tell everything.
+#[inline(always)]
+pub(crate) fn epoch() -> u64 {
+    get::<READ>() as u64
+}
+
 /// Tells the hooks where this thread is noted as a reader.
 #[inline]
 pub(crate) fn set_note(offset: usize) {

@@ -25,10 +25,11 @@ pub use tasks::{
 use crate::driver::Driver;
 use crate::options::Options;
 use crate::rust::sections::{self, Sections, ToWatcher};
-use crate::thread::{BUSY, ENDED, Inside, MISSED, Registry, Thread, is_inside, is_known};
+use crate::shadow::{Word, words};
+use crate::thread::{BUSY, ENDED, Inside, Look, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{
-    learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
+    layout, learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
 };
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
@@ -232,13 +233,10 @@ pub(crate) fn on_sections(act: impl FnOnce(&mut Sections, &mut ToWatcher<'_>)) {
 
 /// The same without telling anything, if the calling thread has sections. `act` says whether that was all.
 #[inline]
-pub(crate) fn on_sections_alone(act: impl FnOnce(&mut Sections, &Thread) -> bool) -> bool {
+pub(crate) fn on_sections_alone(act: impl FnOnce(&mut Sections, &Look) -> bool) -> bool {
     let Some(mut inside) = Inside::enter_quietly().filter(|_| is_on()) else { return false };
-    let thread = &mut *inside;
-    let Some(mut sections) = thread.sections.take() else { return false };
-    let done = act(&mut sections, thread);
-    thread.sections = Some(sections);
-    done
+    let Thread { sections, look, .. } = &mut *inside;
+    sections.as_deref_mut().is_some_and(|sections| act(sections, look))
 }
 
 #[inline]
@@ -328,6 +326,33 @@ pub(crate) fn short_read_write(addr: usize, size: usize, pc: usize) {
     short_write(addr, size, pc);
 }
 
+/// A plain read of any number of bytes, told by no hook of an access.
+#[inline]
+pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
+    if !range_shortcut(AccessKind::Read, addr, size, pc) {
+        read(addr, size, pc);
+    }
+}
+
+/// The same for a write.
+#[inline]
+pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
+    if !range_shortcut(AccessKind::Write, addr, size, pc) {
+        write(addr, size, pc);
+    }
+}
+
+/// What the hooks of accesses do first, for other accesses of the default analysis. True if that was all.
+#[inline]
+fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    if RACES.load(Ordering::Relaxed).is_null() || !is_on() || !layout::is_program(addr, size) {
+        return false;
+    }
+    let epoch = tls::epoch();
+    let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
+    (epoch != 0 && words(addr, size).all(is_known)) || (size <= 16 && shortcut(kind, addr, size, pc))
+}
+
 /// Runs what the runtime does for itself in a thread that is not announced yet, before [`thread_started`]: nothing that
 /// happens in it is told, and the thread is not taken for one that nobody announces.
 pub fn aside<R>(act: impl FnOnce() -> R) -> R {
@@ -398,8 +423,15 @@ pub fn lock_awaited(lock: usize, pc: usize) {
 }
 
 /// An atomic operation is about to be done: a read, or one that writes.
-#[inline]
+#[inline(always)]
 pub(crate) fn atomic_awaited(kind: AccessKind, addr: usize, size: usize, pc: usize) {
+    if steering::is_on() || ADVERSARY.load(Ordering::Relaxed) {
+        atomic_may_wait(kind, addr, size, pc);
+    }
+}
+
+#[cold]
+fn atomic_may_wait(kind: AccessKind, addr: usize, size: usize, pc: usize) {
     if steering::is_on() {
         steering::access(kind, true, addr, size, pc);
     }

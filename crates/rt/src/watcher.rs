@@ -3,6 +3,7 @@
 use crate::record::Recorder;
 use crate::thread::Thread;
 use keirin_core::analysis::Statistic;
+use keirin_core::analysis::tasks::LastUse;
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId};
 
 /// How far below its first frame a task is thought to use the stack, where that is not known.
@@ -48,6 +49,16 @@ pub(crate) trait Watcher: Sync {
     fn lock_awaited(&self, thread: &mut Thread, pc: usize);
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
     fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);
+    /// What is kept of the last read of an object under locks, by the task that the thread runs.
+    fn last_read(&self, thread: &mut Thread, object: usize) -> Option<LastUse> {
+        let _ = (thread, object);
+        None
+    }
+    /// Keeps this instead. False if it cannot: then what has left it must be told again.
+    fn set_last_read(&self, thread: &mut Thread, object: usize, read: Option<LastUse>) -> bool {
+        let _ = (thread, object, read);
+        false
+    }
     fn object_forgotten(&self, object: usize);
     fn condition_waited(&self, thread: &mut Thread, condition: usize, pc: usize);
     fn condition_notified(&self, thread: &mut Thread, condition: usize, all: bool, pc: usize);

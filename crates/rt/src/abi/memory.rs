@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn read(at: *const c_void, size: usize, pc: usize) {
     if size > 0 && watch::is_on() {
-        watch::read(at as usize, size, pc);
+        watch::read_range(at as usize, size, pc);
     }
 }
 
 fn write(at: *const c_void, size: usize, pc: usize) {
     if size > 0 && watch::is_on() {
-        watch::write(at as usize, size, pc);
+        watch::write_range(at as usize, size, pc);
     }
 }
 

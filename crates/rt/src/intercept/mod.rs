@@ -54,7 +54,7 @@ fn counts_for_conditions(pc: usize) -> bool {
 #[inline]
 fn tell_read<T>(memory: *const T, size: usize, pc: usize) {
     if size > 0 && !watch::hooks_only() {
-        watch::read(memory as usize, size, pc);
+        watch::read_range(memory as usize, size, pc);
     }
 }
 
@@ -62,6 +62,6 @@ fn tell_read<T>(memory: *const T, size: usize, pc: usize) {
 #[inline]
 fn tell_write<T>(memory: *const T, size: usize, pc: usize) {
     if size > 0 && !watch::hooks_only() {
-        watch::write(memory as usize, size, pc);
+        watch::write_range(memory as usize, size, pc);
     }
 }

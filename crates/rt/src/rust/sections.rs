@@ -3,8 +3,13 @@
 //! A loop that takes a lock, uses what it guards and releases it does the same to the analyses of tasks each time, as long as the task does
 //! nothing else: they look at all schedules, so the order in which tasks come to a lock is nothing to them. What a section
 //! leaves behind is, for its object, the last read if no write came after it, with its place and calls: the *state*. A section
-//! is *known* in a state if it was told once in that state since the task did something else. It is passed over if it is known and leaves the
-//! state as it was.
+//! is *known* in a state if it was told in that state since the task did something else: once if it leaves the state as it was, for then
+//! there was another one before it that did the same, else twice. (What is learned of two sections of a kind, the second tells.)
+//!
+//! A known section is passed over. If it leaves another state behind than it has found, as the first read after a write does and the first
+//! write after a read, only that is told ([`Teller::leaves`]): what the analysis had kept when the section was told last is put back, or
+//! taken away. That is the same, but for the number of locks that the task had taken and released until then; and all that is asked of that number
+//! is what was held between two sections: within a turn always the same, the locks around both.
 //!
 //! Whether a section is one of these is known only at its end. So the section of a lock whose last section could have been passed over is *held
 //! back*: neither the lock nor the uses are told until the lock is released, or until the thread tells something else. All other
@@ -19,13 +24,15 @@
 use crate::thread::{Thread, mix};
 use crate::watch;
 use crate::watcher::Watcher;
+use keirin_core::analysis::tasks::LastUse;
 use keirin_core::event::{AccessKind, LockMode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A section with more uses is not kept.
 const MOST_USES: usize = 8;
-/// Objects, and locks, that are remembered.
-const OBJECTS: usize = 1 << 6;
+/// Locks, and objects, that are remembered.
+const LOCKS: usize = 1 << 6;
+const OBJECTS: usize = 1 << 8;
 /// Sections that are known.
 const KNOWN: usize = 1 << 8;
 
@@ -71,43 +78,86 @@ struct Left {
     state: u64,
 }
 
-/// Uses of a section that is found again without reckoning.
-const FEW_USES: usize = 2;
-/// So many of these.
-const PASSED: usize = 1 << 4;
+/// The state of an object whose last use was a write.
+const WRITTEN: u64 = 1;
 
-/// A section that was passed over: one that is the same, in the same turn, is passed over as well if no other one of its lock came
-/// between.
+/// A section that was told.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// The section, its turn and the state that it has found, as a number.
+    key: u64,
+    /// It was told more than once.
+    again: bool,
+    /// What the analysis has kept of it.
+    read: Option<LastUse>,
+}
+
+/// What is done between taking a lock and releasing it.
 #[derive(Clone, Copy)]
-struct Passed {
-    turn: u64,
-    lives: u64,
+struct Section {
     lock: usize,
     mode: LockMode,
     object: usize,
     used: usize,
-    uses: [Use; FEW_USES],
+    /// The first ones are set.
+    uses: [Use; MOST_USES],
+}
+
+const NO_SECTION: Section =
+    Section { lock: 0, mode: LockMode::Exclusive, object: 0, used: 0, uses: [NO_USE; MOST_USES] };
+
+impl Section {
+    #[inline]
+    fn uses(&self) -> &[Use] {
+        &self.uses[..self.used]
+    }
+
+    /// All that makes it, as a number.
+    fn signature(&self) -> u64 {
+        self.uses().iter().fold(mix(self.lock as u64, self.mode as u64), |number, used| {
+            mix(mix(number, used.pc as u64 ^ (used.kind as u64) << 63), used.calls)
+        })
+    }
+
+    #[inline]
+    fn is(&self, other: &Section) -> bool {
+        (self.lock, self.object, self.mode) == (other.lock, other.object, other.mode)
+            && self.uses() == other.uses()
+    }
+}
+
+/// A section that was passed over. One that is the same, in the same turn, is passed over as well if it finds the same state.
+#[derive(Clone, Copy)]
+struct Passed {
+    section: Section,
+    /// 0: it is kept only to know that sections of the lock are worth to be held back.
+    turn: u64,
+    lives: u64,
+    state: u64,
 }
 
 /// What a thread keeps of its sections.
 pub(crate) struct Sections {
     /// Changes with all that is told beside sections.
     turn: u64,
-    /// A section is open; the rest is about it.
+    /// A section is open: this one.
     open: bool,
+    section: Section,
+    acquired_at: usize,
     /// Nothing of it was told so far.
     held_back: bool,
-    lock: usize,
-    mode: LockMode,
-    acquired_at: usize,
-    object: usize,
-    uses: [Use; MOST_USES],
-    used: usize,
-    passed: [Passed; PASSED],
-    left: [Left; OBJECTS],
-    known: [u64; KNOWN],
-    /// Locks whose last section could have been passed over.
-    likely: [usize; OBJECTS],
+    /// For each lock whose last section could be passed over that section.
+    passed: Box<[Passed; LOCKS]>,
+    left: Box<[Left; OBJECTS]>,
+    known: Box<[Known; KNOWN]>,
+}
+
+/// So many of one, not made on the stack, of which the program may have little.
+fn many<T: Clone, const N: usize>(one: T) -> Box<[T; N]> {
+    match vec![one; N].try_into() {
+        Ok(many) => many,
+        Err(_) => unreachable!("there are as many"),
+    }
 }
 
 impl Default for Sections {
@@ -115,38 +165,22 @@ impl Default for Sections {
         Self {
             turn: 1,
             open: false,
-            held_back: false,
-            lock: 0,
-            mode: LockMode::Exclusive,
+            section: NO_SECTION,
             acquired_at: 0,
-            object: 0,
-            uses: [NO_USE; MOST_USES],
-            used: 0,
-            passed: [Passed {
-                turn: 0,
-                lives: 0,
-                lock: 0,
-                mode: LockMode::Exclusive,
-                object: 0,
-                used: 0,
-                uses: [NO_USE; FEW_USES],
-            }; PASSED],
-            left: [Left::default(); OBJECTS],
-            known: [0; KNOWN],
-            likely: [0; OBJECTS],
+            held_back: false,
+            passed: many(Passed { section: NO_SECTION, turn: 0, lives: 0, state: 0 }),
+            left: many(Left::default()),
+            known: many(Known::default()),
         }
     }
 }
 
-/// Where a lock's section is kept that was passed over.
-#[inline]
-fn place(lock: usize) -> usize {
-    (lock >> 3 ^ lock >> 9) % PASSED
-}
-
-#[inline]
-fn slot(address: usize) -> usize {
-    (mix(0, address as u64) >> 40) as usize % OBJECTS
+/// Where it is kept, of so many places, what is known of an address. Those of neighbours are far from each other.
+#[inline(always)]
+fn place<const PLACES: usize>(address: usize) -> usize {
+    const { assert!(PLACES.is_power_of_two() && PLACES > 1) };
+    ((address >> 3) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize
+        >> (usize::BITS - PLACES.trailing_zeros())
 }
 
 impl Sections {
@@ -167,7 +201,8 @@ impl Sections {
     /// Memory is handed out or given back.
     #[inline]
     pub(crate) fn settle_memory(&mut self, teller: &mut impl Teller, addr: usize, size: usize) {
-        if self.held_back && (self.object.wrapping_sub(addr) < size || self.lock.wrapping_sub(addr) < size) {
+        let Section { lock, object, .. } = self.section;
+        if self.held_back && (object.wrapping_sub(addr) < size || lock.wrapping_sub(addr) < size) {
             self.settle(teller);
         }
     }
@@ -182,70 +217,50 @@ impl Sections {
 
     #[cold]
     fn tell_all(&mut self, teller: &mut impl Teller) {
-        teller.acquired(self.lock, self.mode, self.acquired_at);
-        for used in &self.uses[..self.used] {
-            teller.used(*used, self.object);
+        let Section { lock, mode, object, .. } = self.section;
+        teller.acquired(lock, mode, self.acquired_at);
+        for used in self.section.uses() {
+            teller.used(*used, object);
         }
-        self.likely[slot(self.lock)] = 0;
+        self.passed[place::<LOCKS>(lock)].section.lock = 0;
     }
 
-    /// All that makes the open section, as a number.
-    fn signature(&self) -> u64 {
-        self.uses[..self.used].iter().fold(mix(self.lock as u64, self.mode as u64), |number, used| {
-            mix(mix(number, used.pc as u64 ^ (used.kind as u64) << 63), used.calls)
-        })
-    }
-
-    /// The open section is one that is passed over.
-    fn keep_passed(&mut self) {
-        if self.used <= FEW_USES {
-            let mut uses = [NO_USE; FEW_USES];
-            uses[..self.used].copy_from_slice(&self.uses[..self.used]);
-            self.passed[place(self.lock)] = Passed {
-                turn: self.turn,
-                lives: LIVES.load(Ordering::Relaxed),
-                lock: self.lock,
-                mode: self.mode,
-                object: self.object,
-                used: self.used,
-                uses,
-            };
-        }
-    }
-
-    /// A lock was acquired whose last section was passed over. False if it is not one of these.
+    /// A lock was acquired whose last section could be passed over. False if it is not one of these.
     #[inline]
     pub(super) fn acquired_again(&mut self, lock: usize, mode: LockMode, pc: usize) -> bool {
-        if self.open || self.passed[place(lock)].lock != lock {
+        if self.open || self.passed[place::<LOCKS>(lock)].section.lock != lock {
             return false;
         }
-        (self.open, self.held_back, self.used) = (true, true, 0);
-        (self.lock, self.mode, self.acquired_at) = (lock, mode, pc);
+        (self.open, self.held_back, self.section.used) = (true, true, 0);
+        (self.section.lock, self.section.mode, self.acquired_at) = (lock, mode, pc);
         true
     }
 
     /// The object of a section that is held back is used, in calls that were looked at. False if it has to be looked at more closely.
     #[inline]
     pub(super) fn used_again(&mut self, object: usize, used: Use) -> bool {
-        if !self.held_back || self.used >= FEW_USES || (self.used > 0 && self.object != object) {
+        let section = &mut self.section;
+        if !self.held_back || section.used >= MOST_USES || (section.used > 0 && section.object != object) {
             return false;
         }
-        self.object = object;
-        self.uses[self.used] = used;
-        self.used += 1;
+        if section.uses().last() != Some(&used) {
+            section.object = object;
+            section.uses[section.used] = used;
+            section.used += 1;
+        }
         true
     }
 
     /// A lock is about to be released. True if its section is the one that was passed over last.
     #[inline]
     pub(super) fn released_again(&mut self, lock: usize) -> bool {
-        let passed = &self.passed[place(lock)];
+        let passed = &self.passed[place::<LOCKS>(lock)];
+        let left = &self.left[place::<OBJECTS>(self.section.object)];
         let same = self.held_back
-            && (self.lock, passed.lock) == (lock, lock)
-            && self.used == passed.used
-            && self.uses[..passed.used] == passed.uses[..passed.used]
-            && (self.object, self.mode) == (passed.object, passed.mode)
+            && self.section.lock == lock
             && self.turn == passed.turn
+            && self.section.is(&passed.section)
+            && (left.object, left.state) == (self.section.object, passed.state)
             && LIVES.load(Ordering::Relaxed) == passed.lives;
         if same {
             (self.open, self.held_back) = (false, false);
@@ -259,10 +274,9 @@ impl Sections {
         if self.open {
             self.settle(teller);
         }
-        (self.open, self.lock, self.mode, self.acquired_at) = (true, lock, mode, pc);
-        self.used = 0;
-        self.held_back = self.likely[slot(lock)] == lock;
-        if !self.held_back {
+        if !self.acquired_again(lock, mode, pc) {
+            (self.open, self.section.used) = (true, 0);
+            (self.section.lock, self.section.mode, self.acquired_at) = (lock, mode, pc);
             teller.acquired(lock, mode, pc);
         }
     }
@@ -277,21 +291,29 @@ impl Sections {
         (pc, frame): (usize, usize),
     ) {
         let looks_on = teller.is_still_at(frame);
-        if !looks_on || !self.open || self.used == MOST_USES || (self.used > 0 && self.object != object) {
+        if !looks_on || !self.has_room(object) {
             return self.used_elsewhere(teller, object, kind, (pc, frame), looks_on);
         }
         let calls = teller.calls();
         self.add(teller, object, Use { pc, kind, calls });
     }
 
+    /// True if a use of an object can be part of the open section.
+    #[inline]
+    fn has_room(&self, object: usize) -> bool {
+        let used = self.section.used;
+        self.open && (used == 0 || (self.section.object == object && used < MOST_USES))
+    }
+
     #[inline]
     fn add(&mut self, teller: &mut impl Teller, object: usize, used: Use) {
-        if self.uses[..self.used].last() == Some(&used) {
+        let section = &mut self.section;
+        if section.uses().last() == Some(&used) {
             return;
         }
-        self.uses[self.used] = used;
-        self.used += 1;
-        self.object = object;
+        section.uses[section.used] = used;
+        section.used += 1;
+        section.object = object;
         if !self.held_back {
             teller.used(used, object);
         }
@@ -307,14 +329,14 @@ impl Sections {
         (pc, frame): (usize, usize),
         looks_on: bool,
     ) {
-        if self.used > 0 {
+        if self.section.used > 0 {
             self.tell(teller);
         }
         if !looks_on {
             teller.look_at(frame);
         }
         let used = Use { pc, kind, calls: teller.calls() };
-        if self.open && (self.used == 0 || (self.object == object && self.used < MOST_USES)) {
+        if self.has_room(object) {
             return self.add(teller, object, used);
         }
         self.settle(teller);
@@ -324,42 +346,45 @@ impl Sections {
     /// A lock is about to be released.
     #[inline]
     pub(super) fn released(&mut self, teller: &mut impl Teller, lock: usize, pc: usize) {
-        if !self.open || self.lock != lock {
+        if !self.open || self.section.lock != lock {
             self.settle(teller);
             return teller.released(lock, pc);
         }
         self.open = false;
-        if self.used == 0 {
+        if self.section.used == 0 {
             // It changes nothing.
             if !std::mem::take(&mut self.held_back) {
                 teller.released(lock, pc);
             }
             return;
         }
-        let (now, signature) = (self.now(), self.signature());
-        let left = &mut self.left[slot(self.object)];
-        let before = if (left.object, left.turn) == (self.object, now) { left.state } else { 0 };
-        let after = match self.uses[self.used - 1] {
-            Use { kind: AccessKind::Write, .. } => 1,
+        let object = self.section.object;
+        let (now, signature) = (self.now(), self.section.signature());
+        let left = &mut self.left[place::<OBJECTS>(object)];
+        let before = if (left.object, left.turn) == (object, now) { left.state } else { 0 };
+        let after = match self.section.uses[self.section.used - 1] {
+            Use { kind: AccessKind::Write, .. } => WRITTEN,
             _ => signature | 2,
         };
-        *left = Left { object: self.object, turn: now, state: after };
-        let key = mix(mix(mix(now, self.object as u64), before), signature);
-        let place_of_key = (key >> 32) as usize % KNOWN;
-        if self.known[place_of_key] == key && before == after {
-            self.keep_passed();
+        *left = Left { object, turn: now, state: after };
+        let key = mix(mix(mix(now, object as u64), before), signature);
+        let known = &mut self.known[(key >> 32) as usize % KNOWN];
+        let is_known = known.key == key && (before == after || known.again);
+        if is_known && (!self.held_back || before == after || teller.leaves(object, known.read)) {
+            let turn = if before == after { self.turn } else { 0 };
+            let lives = LIVES.load(Ordering::Relaxed);
+            self.passed[place::<LOCKS>(lock)] = Passed { section: self.section, turn, lives, state: after };
             if !std::mem::take(&mut self.held_back) {
-                self.likely[slot(lock)] = lock;
                 teller.released(lock, pc);
             }
             return;
         }
-        self.known[place_of_key] = if before == 0 { 0 } else { key };
-        let object = self.object;
-        self.passed.iter_mut().filter(|passed| passed.object == object).for_each(|passed| passed.lock = 0);
+        let again = known.key == key;
         self.tell(teller);
-        self.likely[slot(lock)] = 0;
         teller.released(lock, pc);
+        let read = if after == WRITTEN { None } else { teller.last_read(object) };
+        let told = if before == 0 { Known::default() } else { Known { key, again, read } };
+        self.known[(key >> 32) as usize % KNOWN] = told;
     }
 }
 
@@ -392,6 +417,10 @@ pub(crate) trait Teller {
     /// With the calls that were looked at last.
     fn used(&mut self, used: Use, object: usize);
     fn released(&mut self, lock: usize, pc: usize);
+    /// What the analysis has of the last read of an object, by the running task.
+    fn last_read(&mut self, object: usize) -> Option<LastUse>;
+    /// The analysis has this instead from now on. False if it must be told in full.
+    fn leaves(&mut self, object: usize, read: Option<LastUse>) -> bool;
     /// True if the calls are those that were looked at last.
     fn is_still_at(&self, frame: usize) -> bool;
     fn look_at(&mut self, frame: usize);
@@ -420,9 +449,17 @@ impl Teller for ToWatcher<'_> {
         self.watcher.lock_released(self.thread, lock, pc);
     }
 
+    fn last_read(&mut self, object: usize) -> Option<LastUse> {
+        self.watcher.last_read(self.thread, object)
+    }
+
+    fn leaves(&mut self, object: usize, read: Option<LastUse>) -> bool {
+        self.watcher.set_last_read(self.thread, object, read)
+    }
+
     #[inline]
     fn is_still_at(&self, frame: usize) -> bool {
-        self.thread.is_still_at(frame)
+        self.thread.look.is_still_at(frame)
     }
 
     fn look_at(&mut self, frame: usize) {
@@ -432,7 +469,7 @@ impl Teller for ToWatcher<'_> {
 
     #[inline]
     fn calls(&self) -> u64 {
-        self.thread.looked_hash()
+        self.thread.look.number()
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 const NOTES: [usize; 3] = [0, 2, 3];
 /// Which bytes were written is told so many bits above those that were accessed.
 pub(crate) const NOTED_WRITES: u32 = 8;
-const NOTED: u64 = 0xffff;
+pub(super) const NOTED: u64 = 0xffff;
 // A place is never taken for a note.
 const _: () = assert!(crate::places::FIRST as u64 > NOTED && NOTED >> Compact::SITE_BITS == 0);
 

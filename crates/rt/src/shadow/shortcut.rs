@@ -1,12 +1,41 @@
 //! The commonest accesses, without a cell and without asking the analysis in full.
 
 use super::cells::{ByteTable, bytes_of_numbers, pack_bytes};
+use super::notes::{NOTED, NOTED_WRITES};
 use super::{BYTES, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, Shadowed, Word};
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::AccessKind;
 use std::sync::atomic::Ordering;
 
 impl Word {
+    /// True if an access of some bytes tells nothing new: what the hooks look for (see `abi::access`), without the lock, for accesses that
+    /// did not come through them. `epoch` is that of the calling thread, as a packed cell has it.
+    #[inline]
+    pub(crate) fn knows(&self, epoch: u64, kind: AccessKind, mask: u8) -> bool {
+        const ALL: u64 = 0xf << SHAPE_SHIFT;
+        let same = |number: u64, other: u64| (number ^ other) >> Compact::SITE_BITS == 0;
+        let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
+        let half = |bytes: u8, first: u64, second: u64| {
+            let wrote = same(first, epoch | ALL);
+            bytes == 0
+                || match kind {
+                    AccessKind::Write => wrote && second >> Compact::SITE_BITS == 0,
+                    AccessKind::Read => wrote || (same(second, epoch) && first & ALL == ALL),
+                }
+        };
+        if half(mask & 0xf, low, head) && half(mask >> 4, high, high_second) {
+            return true;
+        }
+        if kind == AccessKind::Read && head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT {
+            return same(head, epoch | SHARED) || same(high, epoch) || same(high_second, epoch);
+        }
+        let noted = match kind {
+            AccessKind::Read => u64::from(mask),
+            AccessKind::Write => u64::from(mask) << NOTED_WRITES,
+        };
+        [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
+    }
+
     /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.
     #[inline(always)]
     pub(crate) fn shortcut<A: Shadowed>(
@@ -18,6 +47,9 @@ impl Word {
     ) -> bool {
         let head = self.0[1].load(Ordering::Relaxed);
         if head & (LOCKED | RECORD | BYTES | SHARED) != 0 {
+            if head & (LOCKED | RECORD | BYTES) == 0 && kind == AccessKind::Read && mask == 0xff {
+                return self.shortcut_shared::<A>(thread, new, head);
+            }
             return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
         }
         // Asked before anything is written: a page that is written to is there.
@@ -42,6 +74,17 @@ impl Word {
         self.0[3].store(second.2, Ordering::Relaxed);
         self.0[1].store(first.2, Ordering::Release);
         true
+    }
+
+    /// The same for a read of a word with one cell, which several threads read; `head` is what number 1 was.
+    #[inline(always)]
+    fn shortcut_shared<A: Shadowed>(&self, thread: &A::Thread, new: u64, head: u64) -> bool {
+        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+        let numbers = locked.numbers().map(|number| number & CELL_BITS);
+        A::read_shared(thread, new, numbers).map(|after| locked.set_shared(after)).is_some()
     }
 
     /// The same for a word whose cells are elsewhere.
@@ -88,16 +131,8 @@ impl<A: Shadowed> Locked<'_, A> {
                 None => self.put_bytes(table),
             }
         } else if let Some(table) = self.bytes() {
-            if mask.is_power_of_two() {
-                if !shortcut_table::<A>(table, thread, new, kind, mask) {
-                    return false;
-                }
-            } else {
-                let mut changed = *table;
-                if !shortcut_table::<A>(&mut changed, thread, new, kind, mask) {
-                    return false;
-                }
-                *table = changed;
+            if !shortcut_table::<A>(table, thread, new, kind, mask) {
+                return false;
             }
             // A loop over bytes makes them alike again, at the last byte of a half.
             if mask & 0x88 != 0
@@ -112,7 +147,8 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 }
 
-/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already.
+/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already, which does no harm: done again in the
+/// same epoch they change nothing.
 #[inline]
 fn shortcut_table<A: Shadowed>(
     table: &mut ByteTable,
@@ -122,11 +158,19 @@ fn shortcut_table<A: Shadowed>(
     mask: u8,
 ) -> bool {
     let mut remaining = mask;
+    // Neighbours are mostly alike.
+    let mut last = None;
     while remaining != 0 {
         let byte = &mut table[remaining.trailing_zeros() as usize];
-        match A::shortcut(thread, new, kind, *byte) {
-            Some(after) => *byte = after,
-            None => return false,
+        match last {
+            Some((before, after)) if before == *byte => *byte = after,
+            _ => match A::shortcut(thread, new, kind, *byte) {
+                Some(after) => {
+                    last = Some((*byte, after));
+                    *byte = after;
+                }
+                None => return false,
+            },
         }
         remaining &= remaining - 1;
     }

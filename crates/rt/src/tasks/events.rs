@@ -12,7 +12,7 @@ use crate::watcher::Watcher;
 use crate::{blocks, own, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::analysis::tasks::{Block, Calls, Flagged, Questions};
+use keirin_core::analysis::tasks::{Block, Calls, Flagged, LastUse, Questions};
 use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
@@ -71,6 +71,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     ) -> Option<R> {
         let mut locked = TaskWord::of(address).lock::<A>(address & !7, self.era.load(Ordering::Relaxed))?;
         Some(act(&mut locked.record().objects.at(address)))
+    }
+
+    /// Does something with the cell of one byte, if it is in a record and about no other byte.
+    fn on_known_cell<R>(&self, address: usize, act: impl FnOnce(&mut A::Cell) -> R) -> Option<R> {
+        if !layout::is_program(address, 1) {
+            return None;
+        }
+        let mut locked = TaskWord::of(address).lock_record::<A>(address & !7)?;
+        locked.record().cells.of(bytes_of(address, 1)).map(act)
     }
 
     /// Forgets all that is known about a range.
@@ -314,6 +323,17 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         if let Some((id, mode)) = released.flatten() {
             self.change_locks(worker, id, mode, false);
         }
+    }
+
+    fn last_read(&self, thread: &mut Thread, object: usize) -> Option<LastUse> {
+        let instance = self.acting(thread).0.data.step_instance;
+        self.on_known_cell(object, |cell| A::last_read(cell, instance)).flatten()
+    }
+
+    fn set_last_read(&self, thread: &mut Thread, object: usize, read: Option<LastUse>) -> bool {
+        let instance = self.acting(thread).0.data.step_instance;
+        let era = self.era.load(Ordering::Relaxed);
+        self.on_known_cell(object, |cell| A::set_last_read(cell, era, instance, read)).unwrap_or(false)
     }
 
     fn object_forgotten(&self, object: usize) {

@@ -47,7 +47,7 @@ impl Thread {
             self.activations.push(*activation);
         }
         // Nothing says yet that they are open.
-        self.looked_beyond = 0;
+        self.look.clear();
         self.look_away();
     }
 }

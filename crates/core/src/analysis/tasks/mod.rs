@@ -86,6 +86,19 @@ pub trait TaskAnalysis {
         let _ = findings;
     }
 
+    /// What a cell keeps of the last access of a step under locks, if that is kept and was a read.
+    fn last_read(cell: &Self::Cell, step_instance: u32) -> Option<LastUse> {
+        let _ = (cell, step_instance);
+        None
+    }
+
+    /// Puts back what [`TaskAnalysis::last_read`] has given in the same step, or takes away what is kept: for a step that does under its locks
+    /// what it has done there before, so that all else is known. False if that is not enough.
+    fn set_last_read(cell: &mut Self::Cell, era: u32, step_instance: u32, read: Option<LastUse>) -> bool {
+        let _ = (cell, era, step_instance, read);
+        false
+    }
+
     /// Shows all steps that a cell refers to, so that they can be replaced.
     fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId));
 
@@ -151,6 +164,26 @@ pub struct Present<'a, S: Relations> {
 /// Numbers of the innermost open calls of functions, the innermost first: each call has another one. 0: there is none, or it is
 /// not known.
 pub type Calls = [u32; 4];
+
+/// The last access of a location under locks, by a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastUse {
+    /// The number of the step as a region.
+    pub step_instance: u32,
+    /// The version of its history of locks.
+    pub version: u32,
+    /// Whether it was a read.
+    pub kind: AccessKind,
+    /// The locks.
+    pub locks: LocksetId,
+    /// Where.
+    pub site: SiteId,
+    /// The open calls.
+    pub calls: Calls,
+    /// The instruction of the write with which this hold of the locks has begun to use the location; 0 if it has begun with a read, or if
+    /// instructions are not known.
+    pub begun: u64,
+}
 
 /// Who did what.
 pub trait Descent: std::fmt::Debug {

@@ -48,7 +48,7 @@ pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Calls, Order, Present, TaskAnalysis, remembered};
+use super::{Calls, LastUse, Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
@@ -178,20 +178,6 @@ impl Default for Local {
     }
 }
 
-/// The last access of a location under locks, by a step.
-#[derive(Clone, Copy, Debug)]
-struct LastUse {
-    step_instance: u32,
-    version: u32,
-    kind: AccessKind,
-    locks: LocksetId,
-    site: SiteId,
-    calls: Calls,
-    /// The instruction of the write with which this hold of the locks has begun to use the location; 0 if it has begun with a read, or if
-    /// instructions are not known.
-    begun: u64,
-}
-
 /// What is remembered about a location.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
@@ -266,6 +252,27 @@ impl TaskAnalysis for TaskAtomicity {
     fn group(&self, group: GroupId, addr: Addr, size: u32) {
         self.groups().declare(group, addr, size);
         self.grouped.store(true, Ordering::Release);
+    }
+
+    fn last_read(cell: &Cell, step_instance: u32) -> Option<LastUse> {
+        let mine = cell.more.as_ref()?.last_uses.iter().find(|last| last.step_instance == step_instance);
+        mine.filter(|last| last.kind == AccessKind::Read).copied()
+    }
+
+    fn set_last_read(cell: &mut Cell, era: u32, step_instance: u32, read: Option<LastUse>) -> bool {
+        if cell.era != era {
+            return false;
+        }
+        // That the last use was a write matters only under the same hold of a lock.
+        if let Some(more) = &mut cell.more
+            && let Some(mine) = more.last_uses.iter().position(|last| last.step_instance == step_instance)
+        {
+            more.last_uses.swap_remove(mine);
+        }
+        if let Some(read) = read {
+            cell.more.get_or_insert_default().last_uses.push(read);
+        }
+        true
     }
 
     fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
