@@ -127,6 +127,7 @@ fn main() -> Result<()> {
                     Some(modes) => modes.cloned().collect(),
                     None => Mode::usual(),
                 },
+                lean: arguments.get_flag("lean"),
                 plots: arguments.get_one("plots").cloned(),
             };
             online::tables(&programs()?, &settings, print)
@@ -321,6 +322,10 @@ fn command_line() -> Command {
                         .action(ArgAction::Append)
                         .help("Threads of each application; may be given several times"),
                     counted("share", "100", 1000).help("Per cent of the usual work of each application"),
+                    Arg::new("lean")
+                        .long("lean")
+                        .action(ArgAction::SetTrue)
+                        .help("Builds what keirin watches with --lean, which clang can only"),
                     plots.clone(),
                     Arg::new("applications")
                         .value_name("APPLICATION")

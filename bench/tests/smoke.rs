@@ -252,6 +252,7 @@ fn watched_applications_are_measured_and_plotted() {
         libraries: vec![Library::Tbb],
         // The other modes look at much more than times; any will do here.
         modes: vec![Mode::parse("fasttrack").expect("a mode")],
+        lean: false,
         plots: Some(folder.path().to_owned()),
     };
     let mut tables = Vec::new();

@@ -46,6 +46,8 @@ pub(crate) enum Build {
     Keirin,
     /// With keirin and the records of other sides of branches.
     Branches,
+    /// With keirin, without what tells nothing new.
+    Lean,
     Sanitizer,
 }
 
@@ -68,11 +70,14 @@ impl Builder<'_> {
         let compiler = if cpp { self.compiler.cxx() } else { self.compiler.name() };
         let mut command = match build {
             Build::Native | Build::Sanitizer => Command::new(compiler),
-            Build::Keirin | Build::Branches => {
+            Build::Keirin | Build::Branches | Build::Lean => {
                 let mut command = self.programs.bare_keirin();
                 command.arg(if cpp { "c++" } else { "cc" });
                 if build == Build::Branches {
                     command.arg("--branches");
+                }
+                if build == Build::Lean {
+                    command.arg("--lean");
                 }
                 command.env("KEIRIN_CC", self.compiler.name()).env("KEIRIN_CXX", self.compiler.cxx());
                 command

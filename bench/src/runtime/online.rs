@@ -127,6 +127,8 @@ pub struct Settings {
     pub libraries: Vec<Library>,
     /// How keirin watches.
     pub modes: Vec<Mode>,
+    /// What keirin watches is built with `--lean`.
+    pub lean: bool,
     /// Where plots go, if they are wanted.
     pub plots: Option<PathBuf>,
 }
@@ -213,6 +215,10 @@ impl Contest<'_> {
         built(self.builder, self.library, application, build)
     }
 
+    fn watched_build(&self) -> Build {
+        if self.settings.lean { Build::Lean } else { Build::Keirin }
+    }
+
     fn watched(&self, mode: &Mode, more: &[&str], program: &Path) -> Command {
         let mut command = self.builder.programs.bare_keirin();
         command.arg("run").args(&mode.options).args(more).args(["--output", "report", "--"]).arg(program);
@@ -235,8 +241,8 @@ impl Contest<'_> {
 
     /// Builds an application in all ways and runs them in turn.
     fn measure(&self, application: &str) -> Result<Measured> {
-        let [native, keirin, sanitizer] =
-            [Build::Native, Build::Keirin, Build::Sanitizer].map(|build| self.build(application, build));
+        let [native, keirin, sanitizer] = [Build::Native, self.watched_build(), Build::Sanitizer]
+            .map(|build| self.build(application, build));
         let (native, keirin, sanitizer) = (native?, keirin?, sanitizer?);
         let modes = &self.settings.modes;
         let ways = modes.len() + 2;
@@ -260,7 +266,7 @@ impl Contest<'_> {
 
     /// What keirin counts with each mode. Counting costs time, so that it is done apart.
     fn figures(&self, application: &str) -> Result<Vec<Figures>> {
-        let program = self.build(application, Build::Keirin)?;
+        let program = self.build(application, self.watched_build())?;
         let folder = self.builder.folder;
         let count = |mode| {
             let mut command = self.watched(mode, &["--stats", "--format", "json"], &program);
@@ -286,7 +292,8 @@ impl Contest<'_> {
     fn about(&self) -> String {
         let threads =
             if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
-        format!("{}, built with {}, {threads}", self.library.title(), self.builder.compiler.name())
+        let lean = if self.settings.lean { " and --lean" } else { "" };
+        format!("{}, built with {}{lean}, {threads}", self.library.title(), self.builder.compiler.name())
     }
 
     fn tables(&self, measured: &[Measured], figures: &[Vec<Figures>]) -> String {
@@ -326,7 +333,8 @@ impl Contest<'_> {
                 })
                 .collect();
             let [library, compiler] = [self.library.name(), self.builder.compiler.name()];
-            let path = folder.join(format!("{kind}-{library}-{compiler}-{}.svg", self.threads));
+            let lean = if self.settings.lean { "-lean" } else { "" };
+            let path = folder.join(format!("{kind}-{library}-{compiler}{lean}-{}.svg", self.threads));
             let svg = keirin_plot::bars(&format!("{title}: {}", self.about()), &groups, &series);
             std::fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))?;
         }

@@ -252,7 +252,7 @@ fn command_line() -> Command {
         .subcommand(
             Command::new("doctor")
                 .about("Tells what is missing on this machine, or in programs, to watch them")
-                .arg(flag("install-pass", "Builds the pass behind --branches, --diagnose and --loops, if it is not there"))
+                .arg(flag("install-pass", "Builds the pass behind --branches, --diagnose, --loops and --lean, if it is not there"))
                 .arg(
                     Arg::new("program")
                         .value_name("PROGRAM")
@@ -281,6 +281,7 @@ fn compiler(name: &'static str, about: &'static str) -> Command {
         .arg(flag("branches", "Also tells what the other sides of branches would do (clang only)"))
         .arg(flag("diagnose", "That, and values and conditions, for keirin run --diagnose (clang only)"))
         .arg(flag("loops", "Also tells loops and their iterations (clang only)"))
+        .arg(flag("lean", "Leaves out accesses that tell nothing new, so that programs run faster (clang only)"))
         .arg(
             Arg::new("arguments")
                 .value_name("ARGUMENTS")

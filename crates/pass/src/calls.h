@@ -42,6 +42,17 @@ public:
 #endif
   }
 
+  /// Accesses at equal distances: address, size with what is below and their number, distance, number of rows, and their distance.
+  CallInst *accesses(IRBuilder<> &At, ArrayRef<Value *> Arguments, const DebugLoc &Place) {
+    CallInst *Call = call(At, "__keirin_accesses", Arguments, Place);
+    keepsNot(Call, 0);
+    // What it does to the memory of the runtime is no reason to keep the program's in memory.
+    Call->setOnlyAccessesInaccessibleMemory();
+    return Call;
+  }
+  /// Bits beside the size and below the number: they write; they happen more than once.
+  static constexpr uint64_t Writes = 32, Repeated = 64;
+
   Constant *number(uint64_t Value) { return ConstantInt::get(Int, Value); }
   Constant *word(uint64_t Value) { return ConstantInt::get(Word, Value); }
   Constant *nothing() { return ConstantPointerNull::get(Pointer); }

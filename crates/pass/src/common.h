@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -31,6 +32,8 @@ struct Options {
   bool Values = false;
   /// Loops and their iterations.
   bool Loops = false;
+  /// Accesses that tell nothing new are left out, and those of loops told together.
+  bool Lean = false;
 };
 
 /// Marks what the pass itself reads and writes: the sanitizer leaves it alone.

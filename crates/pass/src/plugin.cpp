@@ -1,16 +1,22 @@
-// The pass that `keirin cc --branches`, `--diagnose` and `--loops` load into clang, beside -fsanitize=thread. It tells the runtime what
-// the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops.
+// The pass that `keirin cc --branches`, `--diagnose`, `--loops` and `--lean` load into clang, beside -fsanitize=thread. It tells the
+// runtime what the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops. Or it
+// has fewer of these calls made (`--lean`): `repeats.h` leaves out, `ranges.h` tells the accesses of a loop together, `neighbours.h` those
+// that lie side by side.
 //
 // Section 3.1 of PTRacer (Yoga, Nagarakatte, Gupta: Parallel data race detection for task parallel programs with locks, FSE 2016).
 // Beyond it: branches in loops, nested branches as far as what happens for certain, values and conditions for the diagnosis.
 //
-// It runs on code that is optimized already, and right before the sanitizer, so that it sees the same accesses. `plan.h` looks at the
+// It runs on code that is optimized already, so that it sees the same accesses as the sanitizer. `plan.h` looks at the
 // functions of a module, `instrument.h` changes them. What is called is described in docs/branches.md.
 #include "instrument.h"
+#include "neighbours.h"
+#include "ranges.h"
+#include "repeats.h"
 
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 
 #include <dlfcn.h>
@@ -31,8 +37,21 @@ Options asked() {
     Asked.Branches |= Word == "branches";
     Asked.Values |= Word == "values";
     Asked.Loops |= Word == "loops";
+    Asked.Lean |= Word == "lean";
   }
   return Asked;
+}
+
+bool isWatched(Function &F) {
+  return !F.isDeclaration() && F.hasFnAttribute(Attribute::SanitizeThread) && !F.hasFnAttribute(Attribute::Naked) &&
+         !F.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) && !F.hasAvailableExternallyLinkage();
+}
+
+void verify(Function &F) {
+  std::string Broken;
+  raw_string_ostream Said(Broken);
+  if (verifyFunction(F, &Said))
+    report_fatal_error(Twine("keirin's pass has broken ") + F.getName() + ": " + Said.str());
 }
 
 struct KeepLocks : PassInfoMixin<KeepLocks> {
@@ -60,30 +79,61 @@ struct Tell : PassInfoMixin<Tell> {
       return PreservedAnalyses::all();
     for (auto &P : Plans) {
       Instrument(*P, Around, Runtime, Missing, Asked).run();
-      std::string Broken;
-      raw_string_ostream Said(Broken);
-      if (verifyFunction(P->F, &Said))
-        report_fatal_error(Twine("keirin's pass has broken ") + P->F.getName() + ": " + Said.str());
+      verify(P->F);
     }
     Missing.tell(Asked);
     return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
-
-private:
-  static bool isWatched(Function &F) {
-    return !F.isDeclaration() && F.hasFnAttribute(Attribute::SanitizeThread) && !F.hasFnAttribute(Attribute::Naked) &&
-           !F.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) && !F.hasAvailableExternallyLinkage();
-  }
 };
 
+/// Has fewer accesses told. What the other modes tell is about single accesses, so that they do not go together.
+struct LeaveOut : PassInfoMixin<LeaveOut> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &Manager) {
+    auto &Functions = Manager.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+    Calls Runtime(M);
+    Accesses Memory(M.getDataLayout());
+    unsigned Changed = 0;
+    for (Function &F : M) {
+      if (!isWatched(F))
+        continue;
+      Changed += Ranges(F, Functions, Memory, Runtime).tell();
+      Changed += Neighbours(F, Memory, Runtime).tell();
+      verify(F);
+      Changed += Repeats(F, Memory, Functions.getResult<AAManager>(F)).leaveOut();
+    }
+    if (Changed)
+      Unfollowed(Runtime).tell(asked());
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+/// Has the sanitizer run right behind this pass. Where it usually does, behind all optimizations, what it is to leave alone is not known
+/// any more: marks are lost when loops become loops over vectors.
+void sanitizeEarly() {
+  auto &Known = cl::getRegisteredOptions();
+  auto Found = Known.find("sanitizer-early-opt-ep");
+  if (Found != Known.end())
+    static_cast<cl::opt<bool> *>(Found->second)->setValue(true);
+}
+
 void registerPasses(PassBuilder &Builder) {
-  Builder.registerPipelineStartEPCallback([](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(KeepLocks()); });
+  auto Add = [](ModulePassManager &Passes) {
+    if (asked().Lean)
+      Passes.addPass(LeaveOut());
+    else
+      Passes.addPass(Tell());
+  };
+  if (asked().Lean)
+    sanitizeEarly();
+  else
+    Builder.registerPipelineStartEPCallback([](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(KeepLocks()); });
 #if LLVM_VERSION_MAJOR >= 20
   Builder.registerOptimizerEarlyEPCallback(
-      [](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Passes.addPass(Tell()); });
+      [Add](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Add(Passes); });
 #else
-  Builder.registerOptimizerEarlyEPCallback([](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(Tell()); });
+  Builder.registerOptimizerEarlyEPCallback([Add](ModulePassManager &Passes, OptimizationLevel) { Add(Passes); });
 #endif
 }
 

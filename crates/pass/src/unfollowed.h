@@ -45,7 +45,7 @@ public:
     Constant *First = Runtime.nothing();
     if (!Table.empty())
       First = global(ConstantArray::get(ArrayType::get(RowType, Table.size()), Table));
-    unsigned Flags = (Asked.Branches ? 1 : 0) | (Asked.Values ? 2 : 0) | (Asked.Loops ? 4 : 0);
+    unsigned Flags = (Asked.Branches ? 1 : 0) | (Asked.Values ? 2 : 0) | (Asked.Loops ? 4 : 0) | (Asked.Lean ? 8 : 0);
     auto *HeadType = StructType::get(Context, {Int, Int, Word, Word, Runtime.Pointer});
     Constant *Head = global(ConstantStruct::get(
         HeadType, {Runtime.number(1), Runtime.number(Flags), Runtime.word(Followed), Runtime.word(Rows.size()), First}));

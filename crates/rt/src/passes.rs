@@ -10,6 +10,7 @@ use libc::c_char;
 /// What the pass can have been asked for.
 const BRANCHES: u32 = 1;
 const VALUES: u32 = 2;
+const LEAN: u32 = 8;
 
 /// The version of [`Pass`] that is understood.
 const VERSION: u32 = 1;
@@ -87,9 +88,16 @@ pub(crate) fn add(about: &Pass) {
     });
 }
 
-/// Says which branches were not followed, if the run looks at what other sides of branches would do.
+/// Says what the pass has left out, if that matters to the run: accesses of programs that were built with `--lean`, and branches
+/// that were not followed.
 pub(crate) fn tell() {
     let passes = PASSES.lock();
+    if passes.flags & LEAN != 0 && watch::minds_repetitions() {
+        telling::note(
+            "the program was built with --lean: repeated accesses are not told, and those of loops all at once; what depends on the \
+             observed order of accesses may be missed",
+        );
+    }
     if passes.strange {
         telling::note(
             "a module was built by another version of keirin's pass; what the other sides of its branches would do is not known",
@@ -116,6 +124,7 @@ pub(crate) fn statistics() -> Vec<Statistic> {
     vec![
         figure("tells other sides of branches", u64::from(passes.flags & BRANCHES != 0)),
         figure("tells values", u64::from(passes.flags & VALUES != 0)),
+        figure("leaves out repeated accesses", u64::from(passes.flags & LEAN != 0)),
         figure("branches followed", passes.followed),
         figure("branches not followed", passes.unfollowed),
     ]

@@ -25,6 +25,7 @@ mod origins;
 mod pending;
 mod plain;
 mod possible;
+mod ranges;
 mod regions;
 mod runs;
 mod sets;
@@ -32,18 +33,21 @@ mod sites;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod words;
 
-pub(crate) use choose::{choose, short_access};
+pub(crate) use choose::{choose, range_access, short_access};
 pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
 pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD};
 pub(crate) use possible::POSSIBLE;
+pub(crate) use ranges::is_known;
 pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
 
 /// For each code of bytes the bytes, for the hooks.
 pub(crate) static RUNS: [u8; 64] = runs::BYTES;
 
 use crate::driver::REFUSED;
+use crate::layout::WORD_BYTES;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
 use crate::thread::Thread;
@@ -58,7 +62,7 @@ use keirin_core::sptree::labels::{LabelTable, Labels};
 use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
-use pending::Pending;
+use pending::{Pending, Run};
 use plain::{Answers, Done, Recent};
 use possible::{Beside, Possible};
 use regions::Regions;
@@ -411,22 +415,35 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         worker.calls = calls;
         worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
         let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;
+        let run = Run::of_many(kind, told_size, place);
         let mut nothing_new = true;
-        for (word, mask) in words_of(addr, size) {
-            if plain && self.plain_access(worker, kind, (word, mask), &mut || place) != Done::No {
+        let (mut next, end) = (addr, addr + size);
+        while next < end {
+            if plain && next.is_multiple_of(WORD_BYTES) && end - next >= WORD_BYTES {
+                let from = next;
+                next = self.whole_accesses(worker, &run, (next, end & !(WORD_BYTES - 1)));
                 if self.possible.is_any() {
-                    self.meet_possible(worker, findings, &at, (kind, word, mask), false);
+                    for (word, mask) in words_of(from, next - from) {
+                        self.meet_possible(worker, findings, &at, (kind, word, mask), false);
+                    }
                 }
-                continue;
+                if next == end & !(WORD_BYTES - 1) {
+                    continue;
+                }
             }
-            let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
-            else {
-                REFUSED.fetch_add(1, Ordering::Relaxed);
-                continue;
-            };
-            let cells = &mut locked.record().cells;
-            nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
-            locked.settle(word, |step| self.is_past(step));
+            let from = next;
+            next = end.min((next | (WORD_BYTES - 1)) + 1);
+            let Some((word, mask)) = words_of(from, next - from).next() else { break };
+            if !plain || self.plain_access(worker, kind, (word, mask), &mut || place) == Done::No {
+                let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
+                else {
+                    REFUSED.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                };
+                let cells = &mut locked.record().cells;
+                nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
+                locked.settle(word, |step| self.is_past(step));
+            }
             if self.possible.is_any() {
                 self.meet_possible(worker, findings, &at, (kind, word, mask), false);
             }

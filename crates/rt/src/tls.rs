@@ -150,6 +150,12 @@ pub(crate) fn set_task(step: u64) {
     set::<TASK>(step as usize);
 }
 
+/// What [`set_task`] has told.
+#[inline(always)]
+pub(crate) fn task() -> u64 {
+    get::<TASK>() as u64
+}
+
 /// Tells the hooks where accesses are collected that are told later.
 #[inline]
 pub(crate) fn set_pending(runs: usize) {
@@ -166,6 +172,12 @@ pub(crate) fn set_calls(hash: u64) {
 pub(crate) fn set_recent(entries: usize, turn: u64) {
     set::<RECENT>(entries);
     set::<RECENT_TURN>(turn as usize);
+}
+
+/// What [`set_recent`] has told.
+#[inline(always)]
+pub(crate) fn recent() -> (usize, u64) {
+    (get::<RECENT>(), get::<RECENT_TURN>() as u64)
 }
 
 /// The descriptor of a task that the runtime for OpenMP gave to this thread last: address and size.

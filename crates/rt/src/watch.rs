@@ -9,6 +9,7 @@
 
 mod atomics;
 mod branches;
+mod ranges;
 mod tasks;
 
 pub use atomics::{atomic, modify};
@@ -17,6 +18,7 @@ pub use branches::{
     branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock, other_value,
     read_value, write_value,
 };
+pub(crate) use ranges::{Ranges, accesses, minds_repetitions};
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,

@@ -33,6 +33,10 @@ pub(crate) trait Watcher: Sync {
     fn minds_other_sides(&self) -> bool {
         false
     }
+    /// True if it is something to it when, and how often, a step does what it has done already.
+    fn minds_repetitions(&self) -> bool {
+        false
+    }
     /// An access that the side would do that the thread's last branch did not take.
     fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
         let _ = (thread, kind, addr, size, pc);

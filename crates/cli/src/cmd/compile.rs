@@ -57,7 +57,7 @@ pub(crate) fn asked(words: &[OsString]) -> Option<(Language, &[OsString])> {
 
 /// Runs the compiler. Returns only if that cannot be done.
 pub(crate) fn run(language: Language, words: &[OsString]) -> Result<Exit> {
-    let (tells, words) = Tells::take(words);
+    let (tells, words) = Tells::take(words)?;
     let (name, words) = match words.as_slice() {
         [flag, name, rest @ ..] if flag == "--cc" => (Some(name.as_os_str()), rest),
         [flag] if flag == "--cc" => bail!("--cc needs the name of a compiler"),

@@ -119,14 +119,29 @@ void __keirin_pass(const struct keirin_pass *pass) {
   }
 }
 
-/* What the sanitizer calls. */
+/* All accesses of a loop. */
+void __keirin_accesses(const void *address, uint64_t what, int64_t distance, uint64_t rows, int64_t row_distance) {
+  if (quiet) return;
+  printf("%s%u %s", what & 32 ? "writes" : "reads", (unsigned)(what & 31), named(address));
+  printf(": %llu by %lld", (unsigned long long)(what >> 8), (long long)distance);
+  if (rows != 1) printf(", %llu rows by %lld", (unsigned long long)rows, (long long)row_distance);
+  printf("%s\n", what & 64 ? ", again" : "");
+}
+
+/* What the sanitizer calls. A program that defines this has its accesses printed. */
+extern const int prints_accesses __attribute__((weak));
+static void access_is(const char *what, const void *address) {
+  if (!quiet && &prints_accesses && *named(address) != '?') printf("%s %s\n", what, named(address));
+}
+#define ACCESS(name) \
+  void __tsan_##name(void *address) { access_is(#name, address); }
+ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
+ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
+ACCESS(unaligned_read2) ACCESS(unaligned_read4) ACCESS(unaligned_read8) ACCESS(unaligned_read16)
+ACCESS(unaligned_write2) ACCESS(unaligned_write4) ACCESS(unaligned_write8) ACCESS(unaligned_write16)
 #define NOTHING(name) \
   void name(void *address) { (void)address; }
-NOTHING(__tsan_read1) NOTHING(__tsan_read2) NOTHING(__tsan_read4) NOTHING(__tsan_read8) NOTHING(__tsan_read16)
-NOTHING(__tsan_write1) NOTHING(__tsan_write2) NOTHING(__tsan_write4) NOTHING(__tsan_write8) NOTHING(__tsan_write16)
-NOTHING(__tsan_unaligned_read2) NOTHING(__tsan_unaligned_read4) NOTHING(__tsan_unaligned_read8)
-NOTHING(__tsan_unaligned_read16) NOTHING(__tsan_unaligned_write2) NOTHING(__tsan_unaligned_write4)
-NOTHING(__tsan_unaligned_write8) NOTHING(__tsan_unaligned_write16) NOTHING(__tsan_func_entry) NOTHING(__tsan_vptr_read)
+NOTHING(__tsan_func_entry) NOTHING(__tsan_vptr_read)
 void __tsan_init(void) {}
 void __tsan_func_exit(void) {}
 void __tsan_vptr_update(void **address, void *value) { (void)address, (void)value; }
@@ -150,6 +165,11 @@ void __tsan_atomic_signal_fence(int order) { (void)order; }
     return e;                                                                                                           \
   }
 ATOMIC(8, uint8_t) ATOMIC(16, uint16_t) ATOMIC(32, uint32_t) ATOMIC(64, uint64_t)
+
+/* A function of which nothing is known. */
+void fake_barrier(void) {
+  if (!quiet) printf("barrier\n");
+}
 
 /* What the headers of oneTBB call. */
 void __keirin_tbb_mutex(int what, const volatile void *mutex, unsigned long size, const char *function) {

@@ -1,6 +1,9 @@
 //! The compiler pass: what it tells, exactly, of small programs that are linked with a runtime which prints it; and programs of
 //! `tests/programs`, which must do the same with it as without.
 
+mod lean;
+
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -56,6 +59,11 @@ fn switches() {
 #[test]
 fn loops() {
     tell("loops");
+}
+
+#[test]
+fn lean() {
+    tell("lean");
 }
 
 /// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
@@ -133,11 +141,21 @@ fn gcc_is_refused() {
 }
 
 #[test]
+fn more_and_less_do_not_go_together() {
+    let output = keirin(&["c++", "--lean", "--loops", "-c", "none.cpp"]);
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("--lean leaves out accesses"), "{said}");
+}
+
+#[test]
 fn old_llvm_is_refused() {
     let output = keirin(&["c++", "--diagnose", "--cc", "clang++-14", "-c", "none.cpp"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        said.contains("clang++-14 is clang 14; --branches, --diagnose and --loops need clang 16 or newer"),
+        said.contains(
+            "clang++-14 is clang 14; --branches, --diagnose, --loops and --lean need clang 16 or newer"
+        ),
         "{said}"
     );
 }
@@ -202,27 +220,40 @@ fn run(version: &str, name: &str) -> String {
         let line = text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
         line.split_whitespace().map(str::to_owned).collect()
     };
-    let asked = directive("// pass: ");
-    let asked = if asked.is_empty() { vec!["--diagnose".to_owned()] } else { asked };
-    let compiler = format!("clang++-{version}");
-    let object = folder.path().join("object.o");
-    let mut compile = Command::new(KEIRIN);
-    compile.args(["c++", "--cc", &compiler]).args(asked).args([
-        "-O1",
-        "-std=gnu++20",
-        "-Wno-pass-failed",
-        "-c",
-    ]);
-    good(compile.args(directive("// flags: ")).arg(&source).arg("-o").arg(&object));
-    let executable = folder.path().join("program");
-    let mut link = Command::new(&compiler);
-    link.args([&object, &fake_runtime(folder.path())])
-        .args(directive("// link: "))
-        .arg("-o")
-        .arg(&executable);
-    good(&mut link);
+    let (asked, flags, libraries) = (directive("// pass: "), directive("// flags: "), directive("// link: "));
+    let words = |list: &'static str, more: &[String]| -> Vec<String> {
+        list.split_whitespace().map(str::to_owned).chain(more.iter().cloned()).collect()
+    };
+    let asked = if asked.is_empty() { words("--diagnose", &[]) } else { asked };
+    let executable = built(version, &source, &asked, &words("-O1", &flags), &libraries, folder.path());
     let output = good(&mut Command::new(&executable));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A program with the runtime that prints.
+fn built<Word: AsRef<OsStr>>(
+    version: &str,
+    source: &Path,
+    asked: &[Word],
+    flags: &[Word],
+    libraries: &[Word],
+    folder: &Path,
+) -> PathBuf {
+    let compiler = format!("clang++-{version}");
+    let object = folder.join("object.o");
+    let mut compile = Command::new(KEIRIN);
+    compile
+        .args(["c++", "--cc", &compiler])
+        .args(asked)
+        .args(flags)
+        .args(["-std=gnu++20", "-Wno-pass-failed"]);
+    compile.arg("-I").arg(Path::new(FOLDER).join("programs")).arg("-c");
+    good(compile.arg(source).arg("-o").arg(&object));
+    let executable = folder.join("program");
+    let mut link = Command::new(&compiler);
+    link.args([&object, &fake_runtime(folder)]).args(libraries).arg("-o").arg(&executable);
+    good(&mut link);
+    executable
 }
 
 fn fake_runtime(folder: &Path) -> PathBuf {

@@ -15,13 +15,23 @@ const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/program
 pub(super) enum Compiler {
     Gcc,
     Clang,
+    /// Clang with the pass that leaves accesses out.
+    Lean,
 }
 
 impl Compiler {
+    /// As it is called in messages, and the folder of what it builds.
     pub(super) fn name(self) -> &'static str {
         match self {
+            Compiler::Lean => "clang-19-lean",
+            _ => self.cc(),
+        }
+    }
+
+    fn cc(self) -> &'static str {
+        match self {
             Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang-19",
+            Compiler::Clang | Compiler::Lean => "clang-19",
         }
     }
 
@@ -29,7 +39,7 @@ impl Compiler {
     fn knows(self, directives: &Directives) -> bool {
         let family = match self {
             Compiler::Gcc => "gcc",
-            Compiler::Clang => "clang",
+            Compiler::Clang | Compiler::Lean => "clang",
         };
         directives.compilers.is_empty() || directives.compilers.iter().any(|name| name == family)
     }
@@ -37,7 +47,7 @@ impl Compiler {
     fn cxx(self) -> &'static str {
         match self {
             Compiler::Gcc => "g++",
-            Compiler::Clang => "clang++-19",
+            Compiler::Clang | Compiler::Lean => "clang++-19",
         }
     }
 }
@@ -113,13 +123,14 @@ fn compile(
     let mut command = Command::new(KEIRIN);
     command
         .env_remove("KEIRIN_OPTIONS")
-        .env("KEIRIN_CC", compiler.name())
+        .env("KEIRIN_CC", compiler.cc())
         .env("KEIRIN_CXX", compiler.cxx())
         .arg(if cpp { "c++" } else { "cc" })
         .arg(if cpp { "-std=gnu++20" } else { "-std=gnu17" })
         .args(["-g", "-O1", "-pthread", "-I"])
         .arg(Path::new(PROGRAMS).join("support"))
         .args(directives.diagnose.as_ref().map(|_| ["--diagnose", "-Wno-pass-failed"]).into_iter().flatten())
+        .args((compiler == Compiler::Lean).then_some("--lean"))
         .args(&directives.flags)
         .args(more)
         .arg(source)

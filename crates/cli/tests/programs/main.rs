@@ -23,6 +23,8 @@ use report::Finding;
 use run::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
 
 /// How `keirin run` ends if it found something.
 const FINDINGS: i32 = 66;
@@ -134,6 +136,34 @@ fn tbb_clean_clang() {
 }
 
 #[test]
+fn openmp_lean() {
+    test_lean(&["tasks/openmp/race", "tasks/openmp/atomicity", "tasks/openmp/clean"]);
+}
+
+#[test]
+fn tbb_lean() {
+    test_lean(&["tasks/tbb/race", "tasks/tbb/atomicity", "tasks/tbb/clean"]);
+}
+
+/// An analysis of the observed order says that it does not have it; one of races, or of tasks, has all that it needs.
+#[test]
+fn lean_is_said_where_it_matters() {
+    let sources = build::sources("tasks/openmp/race");
+    let source = sources.iter().find(|path| path.ends_with("loops_overlap.c")).expect("the program");
+    let program = build::program(source, Compiler::Lean).expect("it is built").expect("it is for clang");
+    for (analysis, said) in [("velodrome", true), ("fasttrack", false), ("ptracer,task-atomicity", false)] {
+        let mut command = Command::new(build::KEIRIN);
+        command
+            .env_remove("KEIRIN_OPTIONS")
+            .args(["run", "--analysis", analysis, "--"])
+            .arg(&program.executable);
+        let output = command.output().expect("it runs");
+        let report = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(report.contains("built with --lean"), said, "{analysis}: {report}");
+    }
+}
+
+#[test]
 fn branches_of_threads() {
     test_branches("branches/threads");
 }
@@ -188,6 +218,23 @@ fn test_branches(folder: &str) {
     });
 }
 
+/// Programs that are built with `--lean`: the same is found. (Which of several accesses of a step are told when they are examined is not.)
+fn test_lean(folders: &[&str]) {
+    let runs = number("KEIRIN_PROGRAM_RUNS", 1);
+    let mut tested = 0;
+    test_all(folders, Compiler::Lean, |program| {
+        tested += 1;
+        let mut wrong = BTreeMap::new();
+        for run in 1..=runs {
+            let threads = THREADS[(tested + run) % THREADS.len()];
+            let result = run::watch_tasks(program, threads, &options(program));
+            let result = result.and_then(|outcome| compare(program, &outcome, false));
+            note(&mut wrong, format!("run {run} with {threads} threads"), result);
+        }
+        told(wrong, runs)
+    });
+}
+
 /// Builds all programs of some folders and does something with each; fails with a table of all that went wrong.
 fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program) -> Result<(), String>) {
     let only = std::env::var("KEIRIN_PROGRAMS").unwrap_or_default();
@@ -199,7 +246,7 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
                 continue;
             }
             tested += 1;
-            if takes_turns(folder) && (tested % 2 == 0) == (compiler == Compiler::Gcc) {
+            if takes_turns(folder, compiler) && !has_its_turn(&source, tested, compiler) {
                 continue;
             }
             let tested = build::program(&source, compiler);
@@ -224,8 +271,18 @@ fn test_all(folders: &[&str], compiler: Compiler, mut test: impl FnMut(&Program)
 
 /// True if one half of a folder's programs is tested with gcc and the other one with clang, unless runs are asked for: the headers of oneTBB
 /// take seconds to compile.
-fn takes_turns(folder: &str) -> bool {
-    folder.starts_with("tasks/tbb/") && std::env::var_os("KEIRIN_PROGRAM_RUNS").is_none()
+fn takes_turns(folder: &str, compiler: Compiler) -> bool {
+    (folder.starts_with("tasks/tbb/") || compiler == Compiler::Lean)
+        && std::env::var_os("KEIRIN_PROGRAM_RUNS").is_none()
+}
+
+/// True if a program is tested with a compiler in the short mode. With `--lean` those with loops are, and a few others.
+fn has_its_turn(source: &Path, number: usize, compiler: Compiler) -> bool {
+    match compiler {
+        Compiler::Gcc => number % 2 == 1,
+        Compiler::Clang => number.is_multiple_of(2),
+        Compiler::Lean => number.is_multiple_of(16) || build::name(source).to_string_lossy().contains("loop"),
+    }
 }
 
 /// Runs a program as often as asked for and compares what was found with what it says about itself. Tells what went wrong

@@ -5,3 +5,4 @@ pub(crate) mod atomics;
 pub mod branches;
 pub mod functions;
 mod memory;
+mod ranges;

@@ -108,6 +108,10 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.recorder.is_some()
     }
 
+    fn minds_repetitions(&self) -> bool {
+        self.recorder.is_some() || (A::WATCHES_MEMORY && A::COUNTS_ACCESSES)
+    }
+
     fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
         if size == 0 || !layout::is_program(addr, size) || own::is_of(thread, addr) {
             return;

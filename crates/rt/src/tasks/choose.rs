@@ -4,6 +4,7 @@ use super::TaskDriver;
 use crate::options::Options;
 use crate::telling;
 use crate::thread::Thread;
+use crate::watch::Ranges;
 use crate::watcher::Watcher;
 use keirin_core::analysis::tasks::all_sets::AllSets;
 use keirin_core::analysis::tasks::atomicity::published::Published;
@@ -22,6 +23,17 @@ type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, usize, usize, usize) -> b
 
 static SHORT: OnceLock<ShortAccess> = OnceLock::new();
 
+/// Accesses of a loop: see [`TaskDriver::range_access`].
+type RangeAccess = Box<dyn Fn(&mut Thread, &Ranges, usize) -> bool + Send + Sync>;
+
+static RANGES: OnceLock<RangeAccess> = OnceLock::new();
+
+/// The way for accesses of a loop, if tasks are watched.
+#[inline(always)]
+pub(crate) fn range_access() -> Option<&'static RangeAccess> {
+    RANGES.get()
+}
+
 /// The way for the commonest accesses, if tasks are watched.
 #[inline(always)]
 pub(crate) fn short_access() -> Option<&'static ShortAccess> {
@@ -32,6 +44,7 @@ fn start<A: KeepsPlain + Send + Sync + 'static>(analysis: A) -> &'static dyn Wat
     let driver: &'static TaskDriver<A> = Box::leak(Box::new(TaskDriver::new(analysis)));
     let short = |thread: &mut Thread, kind, addr, size, pc| driver.short_access(thread, kind, addr, size, pc);
     let _ = SHORT.set(Box::new(short));
+    let _ = RANGES.set(Box::new(|thread, ranges, pc| driver.range_access(thread, ranges, pc)));
     driver
 }
 

@@ -31,7 +31,7 @@ const FARTHEST: usize = PAGE_BYTES / 2;
 /// Accesses of one instruction, with the same calls open, at equal distances, in one page.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Run {
+pub(super) struct Run {
     /// The instruction and the open calls; 0 if there is no run.
     key: u64,
     /// Where the next access is expected.
@@ -39,9 +39,9 @@ struct Run {
     /// Where the first one was that is not told. Equal to the one above: there is none.
     from: usize,
     distance: isize,
-    place: PlaceNumber,
+    pub(super) place: PlaceNumber,
     size: u32,
-    kind: AccessKind,
+    pub(super) kind: AccessKind,
 }
 
 /// Offsets for the hooks.
@@ -54,6 +54,15 @@ const _: () = assert!(size_of::<Run>() == 64);
 impl Run {
     const NONE: Self =
         Self { key: 0, next: 0, from: 0, distance: 1, place: 0, size: 1, kind: AccessKind::Read };
+
+    /// Accesses that are told at once: those of a loop, or one of many bytes.
+    pub(super) fn of_many(kind: AccessKind, size: u32, place: PlaceNumber) -> Self {
+        Self { place, size, kind, ..Self::NONE }
+    }
+
+    pub(super) fn is_of_many(&self) -> bool {
+        self.key == 0
+    }
 
     /// The addresses of the accesses.
     fn addresses(&self) -> impl Iterator<Item = usize> + use<> {
@@ -174,7 +183,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Tells accesses of a run that lie side by side: one, or several none of which is larger than a word.
     #[inline(always)]
-    fn tell_at(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
+    pub(super) fn tell_at(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
         let _ = self.at_gate(thread);
         let end = addr + size;
         let is_one = size == run.size as usize;
@@ -184,7 +193,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             if next.is_multiple_of(WORD_BYTES) && end - next >= WORD_BYTES {
                 let (worker, _) = Self::parts_at_once(thread);
                 let whole = (next, end & !(WORD_BYTES - 1));
-                next = self.whole_accesses(worker, run.kind, whole, run.place);
+                next = self.whole_accesses(worker, run, whole);
                 if next == whole.1 {
                     continue;
                 }

@@ -8,12 +8,12 @@
 //! A write makes earlier reads superfluous: whoever is parallel to such a read and comes later is parallel to the write as
 //! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
 
-use super::words::{Form, TaskWord, number_of, whole, with_read, written_only};
+use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites};
 use crate::arena;
-use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::tls;
+use crate::watch::Ranges;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
 use keirin_core::sptree::{Relation, StepId};
@@ -56,6 +56,31 @@ impl Answers {
     }
 }
 
+/// How many calls for the accesses of a loop a thread remembers. They lie behind the other entries.
+const RECENT_RANGES: usize = 1 << 8;
+const RECENT_BYTES: usize = RECENT_ENTRIES * 8 + RECENT_RANGES * size_of::<RecentRanges>();
+
+/// Accesses of a loop that were told, and in which turn, as the hooks have it; 0 is none.
+type RecentRanges = (u64, Ranges);
+
+/// Where the accesses of a loop are remembered.
+#[inline(always)]
+fn recent_ranges(entries: usize, ranges: &Ranges) -> *mut RecentRanges {
+    let spread = (ranges.addr >> 3).wrapping_mul(RECENT_SPREAD) >> 12 ^ ranges.count;
+    let table = (entries + RECENT_ENTRIES * 8) as *mut RecentRanges;
+    table.wrapping_add(spread % RECENT_RANGES)
+}
+
+/// True if the calling thread has told the same accesses in this turn.
+#[inline(always)]
+pub(super) fn is_recent(ranges: &Ranges) -> bool {
+    let (entries, turn) = tls::recent();
+    let known = recent_ranges(entries, ranges);
+    // SAFETY: so many entries, and so many of these behind them, were mapped for this thread. Where the turn is the present one, the
+    // rest was written with it.
+    entries != 0 && unsafe { (*known).0 == turn && (*known).1 == *ranges }
+}
+
 /// What a thread has accessed lately although the shadow does not tell so: one read among many, or what is in a record.
 ///
 /// An entry is an access of one kind, address and size, and counts for one turn: until the task's step, locks or blocks change,
@@ -85,7 +110,7 @@ impl Recent {
             self.turn = 1;
             if !self.entries.is_null() {
                 // SAFETY: so many entries were mapped; zero is none.
-                unsafe { self.entries.write_bytes(0, RECENT_ENTRIES) };
+                unsafe { self.entries.cast::<u8>().write_bytes(0, RECENT_BYTES) };
             }
         }
     }
@@ -115,15 +140,30 @@ impl Recent {
     }
 
     pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
-        if self.entries.is_null() {
-            self.entries = arena::map(RECENT_ENTRIES * 8).cast();
-            if self.entries.is_null() {
-                return;
-            }
-            self.tell_hooks();
+        if self.is_there() {
+            // SAFETY: so many entries were mapped.
+            unsafe { *self.entries.add(Self::place(addr)) = self.entry(kind, addr, size) };
         }
-        // SAFETY: so many entries were mapped.
-        unsafe { *self.entries.add(Self::place(addr)) = self.entry(kind, addr, size) };
+    }
+
+    /// Adds accesses of a loop, all of which are told in this turn.
+    pub(super) fn add_ranges(&mut self, ranges: &Ranges) {
+        if self.is_there() {
+            let turn = self.turn << Self::KIND_BITS;
+            // SAFETY: so many were mapped behind the entries.
+            unsafe { *recent_ranges(self.entries as usize, ranges) = (turn, *ranges) };
+        }
+    }
+
+    /// True if there is room for entries, which is made if there is none.
+    fn is_there(&mut self) -> bool {
+        if self.entries.is_null() {
+            self.entries = arena::map(RECENT_BYTES).cast();
+            if !self.entries.is_null() {
+                self.tell_hooks();
+            }
+        }
+        !self.entries.is_null()
     }
 }
 
@@ -131,7 +171,7 @@ impl Drop for Recent {
     fn drop(&mut self) {
         if !self.entries.is_null() {
             // SAFETY: mapped in `add` with this size; the thread is gone.
-            unsafe { arena::unmap(self.entries.cast(), RECENT_ENTRIES * 8) };
+            unsafe { arena::unmap(self.entries.cast(), RECENT_BYTES) };
         }
     }
 }
@@ -148,7 +188,7 @@ pub(super) enum Done {
 }
 
 /// What becomes of a word.
-enum Change {
+pub(super) enum Change {
     /// All of it is there already.
     Nothing,
     /// It need not be there, and will not be.
@@ -174,89 +214,11 @@ fn fits_beside(addr: usize, bytes: u8, new: u8, second: bool, place: PlaceNumber
     fits(0x0f, 0) && fits(0xf0, 4)
 }
 
-fn past(number: u64) -> StepId {
+pub(super) fn past(number: u64) -> StepId {
     StepId(number as u32 - 1)
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// True if a step, which is no other than the running one or comes before it.
-    #[inline(always)]
-    fn is_before(&self, worker: &mut Worker, number: u64) -> bool {
-        number == number_of(worker.step) || self.relation(worker, past(number)) == Relation::Before
-    }
-
-    /// What becomes of a word that is accessed as a whole, if that is one of the commonest cases.
-    #[inline(always)]
-    fn after_whole(&self, worker: &mut Worker, kind: AccessKind, old: u64) -> Option<u64> {
-        let (write, read) = whole(old)?;
-        let me = number_of(worker.step);
-        if write == me || (read == me && kind == AccessKind::Read) {
-            return Some(old);
-        }
-        let ordered =
-            (write == 0 || self.is_before(worker, write)) && (read == 0 || self.is_before(worker, read));
-        ordered.then(|| match kind {
-            AccessKind::Read => with_read(old, me),
-            AccessKind::Write => written_only(me),
-        })
-    }
-
-    /// Plain accesses of whole words, from one address to another one, from one place: as long as they are of the commonest cases.
-    /// Gives where it has stopped.
-    #[inline(always)]
-    pub(super) fn whole_accesses(
-        &self,
-        worker: &mut Worker,
-        kind: AccessKind,
-        (from, to): (usize, usize),
-        place: PlaceNumber,
-    ) -> usize {
-        let second = kind == AccessKind::Read;
-        // Words that lie side by side are mostly alike.
-        let mut last = None;
-        let mut addr = from;
-        while addr < to {
-            let word = TaskWord::of(addr);
-            let old = word.load();
-            let new = match last {
-                Some((known, new)) if known == old => new,
-                _ => match self.after_whole(worker, kind, old) {
-                    Some(new) => new,
-                    None => return addr,
-                },
-            };
-            last = Some((old, new));
-            let mut end = addr + WORD_BYTES;
-            let line_end = to.min((addr | 63) + 1);
-            while end < line_end && TaskWord::of(end).load() == old {
-                end += WORD_BYTES;
-            }
-            if new != old {
-                if old == 0 && !word.admit() {
-                    return addr;
-                }
-                let mut words = (addr..end).step_by(WORD_BYTES);
-                if sites::is_whole(addr, end, second, place) {
-                    if let Some(changed) = words.find(|addr| !TaskWord::of(*addr).exchange(old, new)) {
-                        return changed;
-                    }
-                } else {
-                    let changed = words.find(|addr| !TaskWord::of(*addr).exchange(old, TaskWord::BUSY));
-                    let taken = changed.unwrap_or(end);
-                    if taken > addr {
-                        sites::put_whole(addr, taken, second, place, || word.used_in_line());
-                    }
-                    (addr..taken).step_by(WORD_BYTES).for_each(|addr| TaskWord::of(addr).set(new));
-                    if taken < end {
-                        return taken;
-                    }
-                }
-            }
-            addr = end;
-        }
-        to
-    }
-
     /// A plain access of a part of a word.
     #[inline(never)]
     pub(super) fn plain_access(
@@ -299,8 +261,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
+    /// What becomes of a word when a part of it is read.
     #[inline(always)]
-    fn read(
+    pub(super) fn read(
         &self,
         worker: &mut Worker,
         form: Form,
@@ -409,8 +372,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
+    /// The same when it is written.
     #[inline(always)]
-    fn write(
+    pub(super) fn write(
         &self,
         worker: &mut Worker,
         form: Form,

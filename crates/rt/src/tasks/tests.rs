@@ -4,6 +4,7 @@
 use super::TaskDriver;
 use crate::abi::access::{self, SLOW, SLOW_AT};
 use crate::thread::{Registry, Thread};
+use crate::watch::Ranges;
 use crate::watcher::Watcher;
 use crate::{start, tls};
 use keirin_core::analysis::tasks::atomicity::{Modes, TaskAtomicity};
@@ -61,6 +62,15 @@ enum Deed {
         size: usize,
         lock: Option<(usize, LockMode)>,
     },
+    /// Accesses of a loop, or of two, one in the other: numbers and distances.
+    Range {
+        kind: AccessKind,
+        byte: usize,
+        size: usize,
+        inner: (usize, isize),
+        outer: (usize, isize),
+        repeated: bool,
+    },
     /// Enters so many functions, after so many were left.
     Call {
         left: usize,
@@ -115,6 +125,29 @@ fn deeds_with_others(least: u32, locks: bool) -> impl Strategy<Value = Vec<Deed>
     (deeds(least), others).prop_map(|(mut deeds, others)| {
         for (at, other) in others {
             deeds.insert(at % (deeds.len() + 1), other);
+        }
+        deeds
+    })
+}
+
+/// The same with accesses of loops, most of which are told side by side.
+fn deeds_with_ranges(least: u32) -> impl Strategy<Value = Vec<Deed>> {
+    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write)];
+    let distance = || prop_oneof![3 => Just(1isize), 1 => Just(-1), 1 => -3isize..4];
+    let number = || prop_oneof![2 => Just(1usize), 3 => 1usize..6];
+    let outer = (number(), -4isize..5);
+    let range = (kind, 0..BYTES, least..5, (number(), distance()), outer, any::<bool>()).prop_map(
+        |(kind, byte, size, inner, outer, repeated)| {
+            let size = 1usize << size;
+            let unit = size.min(8);
+            let (inner, outer) = ((inner.0, inner.1 * unit as isize), (outer.0, outer.1 * unit as isize));
+            Deed::Range { kind, byte: byte / unit * unit, size, inner, outer, repeated }
+        },
+    );
+    let ranges = proptest::collection::vec((0..1000usize, range), 1..20);
+    (deeds(least), ranges).prop_map(|(mut deeds, ranges)| {
+        for (at, range) in ranges {
+            deeds.insert(at % (deeds.len() + 1), range);
         }
         deeds
     })
@@ -200,7 +233,7 @@ fn op_of(
         Deed::BlockBegin => Op::Begin { region: RegionId(0) },
         Deed::BlockEnd => Op::End,
         Deed::Free { byte, size } => Op::Free { size: size as u32, addr: address(byte) },
-        Deed::Sweep | Deed::Call { .. } | Deed::Other { .. } => return None,
+        Deed::Sweep | Deed::Call { .. } | Deed::Other { .. } | Deed::Range { .. } => return None,
     })
 }
 
@@ -296,6 +329,45 @@ fn possible<A: KeepsPlain + Sync>(
     driver.other_end(thread);
 }
 
+/// Accesses of a loop, for both drivers: one after the other, and all at once.
+fn range<A: KeepsPlain + Sync>(
+    driver: &TaskDriver<A>,
+    thread: &mut Thread,
+    replay: &mut TaskReplay<'_, A, Ranks>,
+    deed: Deed,
+    place: usize,
+    memory: usize,
+) {
+    let Deed::Range { kind, byte, size, inner, outer, repeated } = deed else { return };
+    let what = size as u64
+        | u64::from(kind == AccessKind::Write) << 5
+        | u64::from(repeated) << 6
+        | (inner.0 as u64) << 8;
+    let told = |addr: usize| (memory..memory + BYTES).contains(&addr) && addr + size <= memory + BYTES;
+    let rows = (0..outer.0 as isize).map(|row| row * outer.1);
+    let all: Vec<usize> = rows
+        .flat_map(|row| (0..inner.0 as isize).map(move |index| row + index * inner.1))
+        .map(|offset| (memory + byte).wrapping_add_signed(offset))
+        .collect();
+    if !all.iter().all(|addr| told(*addr)) {
+        return;
+    }
+    for addr in (0..=usize::from(repeated)).flat_map(|_| all.iter()) {
+        let op = Op::Access { kind, size: size as u32, addr: Addr(*addr as u64) };
+        let event = Event { thread: ThreadId(0), site: SiteId(place as u32), op };
+        assert!(replay.event(place as u64, &event).is_ok());
+    }
+    let ranges = Ranges::of(memory + byte, what, inner.1, outer.0, outer.1).expect("something happens");
+    if super::is_known(&ranges) || driver.range_access(thread, &ranges, place) {
+        return;
+    }
+    ranges.one_by_one(ranges.repeated, |addr| {
+        if !driver.short_access(thread, kind, addr, size, place) {
+            driver.access(thread, kind, addr, size, place);
+        }
+    });
+}
+
 /// A page of memory for one case; nothing is known about it, and nobody of that case is there, afterwards.
 struct Memory {
     address: usize,
@@ -365,6 +437,9 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
             let lock = lock.filter(|(lock, _)| held.iter().all(|held| held.1[*lock].is_none()));
             let at = (memory + byte, size);
             possible(&driver, thread, joint.as_mut(), (kind, at, lock), position as usize, memory);
+        }
+        if matches!(deed, Deed::Range { .. }) {
+            range(&driver, thread, &mut replay, *deed, position as usize, memory);
         }
         let mine = held.last().map_or([None; LOCKS], |held| held.1);
         let Some(op) = op_of(*deed, memory, tasks, (&waiting, &running), mine) else { continue };
@@ -481,6 +556,29 @@ proptest! {
         let modes = Modes { blocks: true, steps: false, gaps: true };
         let both = || Both(PtRacer { goes_on: true }, TaskAtomicity::new(modes));
         compare_with(&deeds, both(), &both(), Some(&both()), 8)?;
+    }
+
+    #[test]
+    fn races_of_ranges_are_those_of_single_accesses(deeds in deeds_with_ranges(0)) {
+        compare(&deeds, PtRacer { goes_on: true }, &PtRacer { goes_on: true }, 8)?;
+    }
+
+    #[test]
+    fn races_of_ranges_of_words_are_those_of_single_accesses(deeds in deeds_with_ranges(2)) {
+        compare(&deeds, Spd3, &Spd3, 1)?;
+    }
+
+    #[test]
+    fn tears_by_ranges_are_those_of_single_accesses(deeds in deeds_with_ranges(0)) {
+        let modes = Modes { blocks: true, steps: false, gaps: true };
+        let both = || Both(PtRacer { goes_on: true }, TaskAtomicity::new(modes));
+        compare(&deeds, both(), &both(), 8)?;
+    }
+
+    #[test]
+    fn steps_torn_by_ranges_are_those_of_single_accesses(deeds in deeds_with_ranges(2)) {
+        let modes = Modes { blocks: false, steps: true, gaps: false };
+        compare(&deeds, TaskAtomicity::new(modes), &TaskAtomicity::new(modes), 1)?;
     }
 
     #[test]

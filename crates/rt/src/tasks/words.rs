@@ -72,6 +72,12 @@ fn step_of(number: u64) -> StepId {
     StepId((number as u32).wrapping_sub(1))
 }
 
+/// True if a number tells that there is a write behind.
+#[inline(always)]
+pub(super) fn has_behind(number: u64) -> bool {
+    number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
+}
+
 /// The two steps of a word in which a write and a read, if they are there, are of all bytes. None: it is something else.
 #[inline(always)]
 pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
@@ -79,6 +85,23 @@ pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
     let all = |step: u64, shift: u32| if step == 0 { 0 } else { runs::ALL << shift };
     let rest = all(write, FIRST_BYTES_SHIFT) | all(read, SECOND_BYTES_SHIFT) | PLAIN;
     (number & ((1 << SECOND_SHIFT) - 1) == rest).then_some((write, read))
+}
+
+/// True if a word tells that a step has done an access of all bytes, or one that makes it superfluous. The hooks look for the same.
+#[inline(always)]
+pub(super) fn is_known(number: u64, kind: AccessKind, step: u64) -> bool {
+    let first = STEP << FIRST_SHIFT;
+    let written = first | runs::ALL << FIRST_BYTES_SHIFT | FORM;
+    if (number ^ written_only(step)) & written == 0 {
+        return true;
+    }
+    let all_read = runs::ALL << SECOND_BYTES_SHIFT;
+    // Beside a write, the second of two reads, the first of two.
+    let read = STEP << SECOND_SHIFT | all_read | RECORD;
+    let among = first | all_read | FORM;
+    kind == AccessKind::Read
+        && ((number ^ (step << SECOND_SHIFT | all_read)) & read == 0
+            || (number ^ (step << FIRST_SHIFT | all_read | READERS)) & among == 0)
 }
 
 /// The word after a read of all bytes that comes after all that is there.
@@ -226,8 +249,7 @@ impl TaskWord {
 
     /// True if the word has a write behind.
     pub(super) fn is_behind(&self) -> bool {
-        let number = self.0.load(Ordering::Relaxed);
-        number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
+        has_behind(self.0.load(Ordering::Relaxed))
     }
 
     /// True if some other word of the line has a write behind.

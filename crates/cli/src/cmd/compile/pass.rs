@@ -1,4 +1,4 @@
-//! The compiler pass behind `--branches`, `--diagnose` and `--loops`.
+//! The compiler pass behind `--branches`, `--diagnose`, `--loops` and `--lean`.
 //!
 //! It is carried as source (`crates/pass`) and built for the LLVM of the compiler that loads it, since no two versions of LLVM load
 //! the same plugin. That takes some seconds, once: the result is kept beside the runtime, in a folder whose name changes with the
@@ -29,12 +29,14 @@ pub(crate) struct Tells {
     /// Values and conditions.
     values: bool,
     loops: bool,
+    /// Less: no access that tells nothing new.
+    lean: bool,
 }
 
 impl Tells {
     /// Takes the options out of the words of a user. No compiler knows them, so they may stand anywhere, among the flags of a
     /// project as well.
-    pub(crate) fn take(words: &[OsString]) -> (Self, Vec<OsString>) {
+    pub(crate) fn take(words: &[OsString]) -> Result<(Self, Vec<OsString>)> {
         let mut tells = Self::default();
         let files = words.iter().position(|word| word == "--").unwrap_or(words.len());
         let mut rest = Vec::new();
@@ -43,10 +45,16 @@ impl Tells {
                 Some("--branches") if index < files => tells.branches = true,
                 Some("--diagnose") if index < files => (tells.branches, tells.values) = (true, true),
                 Some("--loops") if index < files => tells.loops = true,
+                Some("--lean") if index < files => tells.lean = true,
                 _ => rest.push(word.clone()),
             }
         }
-        (tells, rest)
+        if tells.lean && tells != (Self { lean: true, ..Self::default() }) {
+            bail!(
+                "--lean leaves out accesses, and --branches, --diagnose and --loops tell more about each; choose one"
+            );
+        }
+        Ok((tells, rest))
     }
 
     pub(crate) fn anything(self) -> bool {
@@ -55,13 +63,24 @@ impl Tells {
 
     /// The pass reads from the name of its file what it shall do.
     fn file(self) -> String {
-        let words = [(self.branches, "-branches"), (self.values, "-values"), (self.loops, "-loops")];
+        let words = [
+            (self.branches, "-branches"),
+            (self.values, "-values"),
+            (self.loops, "-loops"),
+            (self.lean, "-lean"),
+        ];
         let words: String = words.iter().filter(|(asked, _)| *asked).map(|(_, word)| *word).collect();
         format!("pass{words}.so")
     }
 
     fn all() -> impl Iterator<Item = Self> {
-        (1..8).map(|bits| Self { branches: bits & 1 != 0, values: bits & 2 != 0, loops: bits & 4 != 0 })
+        let more = (1..8).map(|bits| Self {
+            branches: bits & 1 != 0,
+            values: bits & 2 != 0,
+            loops: bits & 4 != 0,
+            lean: false,
+        });
+        more.chain([Self { lean: true, ..Self::default() }])
     }
 }
 
@@ -98,10 +117,12 @@ pub(crate) fn state(files: &RuntimeFiles, build: bool) -> Result<String> {
     let folder =
         if build { install(&compiler, version, files)? } else { place(&compiler, version, files)?.0 };
     Ok(if is_whole(&folder) {
-        format!("the pass for --branches, --diagnose and --loops is built for {compiler} (LLVM {version})")
+        format!(
+            "the pass for --branches, --diagnose, --loops and --lean is built for {compiler} (LLVM {version})"
+        )
     } else {
         format!(
-            "the pass for --branches, --diagnose and --loops can be built for {compiler} (LLVM {version}), at its first use or by \
+            "the pass for --branches, --diagnose, --loops and --lean can be built for {compiler} (LLVM {version}), at its first use or by \
              keirin doctor --install-pass"
         )
     })
@@ -113,11 +134,11 @@ fn version(compiler: &Compiler, make: Make) -> Result<u32> {
         Make::Clang(version) if version >= OLDEST => Ok(version),
         Make::Clang(version) => {
             bail!(
-                "{compiler} is clang {version}; --branches, --diagnose and --loops need clang {OLDEST} or newer"
+                "{compiler} is clang {version}; --branches, --diagnose, --loops and --lean need clang {OLDEST} or newer"
             )
         }
         _ => bail!(
-            "{compiler} cannot load the pass behind --branches, --diagnose and --loops: it is for clang {OLDEST} or newer \
+            "{compiler} cannot load the pass behind --branches, --diagnose, --loops and --lean: it is for clang {OLDEST} or newer \
              (name one with --cc, KEIRIN_CC or KEIRIN_CXX; Debian: apt install clang-19 llvm-19-dev)"
         ),
     }
@@ -128,7 +149,7 @@ fn place(compiler: &Compiler, version: u32, files: &RuntimeFiles) -> Result<(Pat
     let binary = compiler.words().iter().rev().find_map(|word| look_up(word)).unwrap_or_default();
     let Some(config) = llvm_config(&binary, version) else {
         bail!(
-            "the pass behind --branches, --diagnose and --loops is built for the LLVM of {compiler}, whose development files \
+            "the pass behind --branches, --diagnose, --loops and --lean is built for the LLVM of {compiler}, whose development files \
              are not there (Debian: apt install llvm-{version}-dev)"
         );
     };
@@ -237,15 +258,26 @@ mod tests {
         line.split(' ').map(OsString::from).collect()
     }
 
+    fn take(line: &str) -> (Tells, Vec<OsString>) {
+        Tells::take(&words(line)).expect("these go together")
+    }
+
     #[test]
     fn options_are_taken_from_anywhere_but_the_names_of_files() {
-        let (tells, rest) = Tells::take(&words("-O2 --diagnose a.c -o a --loops"));
-        assert_eq!(tells, Tells { branches: true, values: true, loops: true });
+        let (tells, rest) = take("-O2 --diagnose a.c -o a --loops");
+        assert_eq!(tells, Tells { branches: true, values: true, loops: true, lean: false });
         assert_eq!(rest, words("-O2 a.c -o a"));
-        let (tells, rest) = Tells::take(&words("--branches -- --loops"));
+        let (tells, rest) = take("--branches -- --loops");
         assert_eq!(tells, Tells { branches: true, ..Tells::default() });
         assert_eq!(rest, words("-- --loops"));
-        assert!(!Tells::take(&words("-c a.c")).0.anything());
+        assert_eq!(take("--lean a.c").0, Tells { lean: true, ..Tells::default() });
+        assert!(!take("-c a.c").0.anything());
+    }
+
+    #[test]
+    fn less_and_more_do_not_go_together() {
+        assert!(Tells::take(&words("--lean -O2 --loops a.c")).is_err());
+        assert!(Tells::take(&words("--lean -- --loops")).is_ok());
     }
 
     #[test]
@@ -254,6 +286,6 @@ mod tests {
         assert_eq!(files[2], "pass-branches-values.so");
         files.sort();
         files.dedup();
-        assert_eq!(files.len(), 7);
+        assert_eq!(files.len(), 8);
     }
 }

@@ -89,7 +89,7 @@ fn pass(files: &RuntimeFiles, install: bool, findings: &mut Findings) {
     match compile::pass_state(files, install) {
         Ok(state) => findings.good(state),
         Err(error) if install => findings.problem(format!("{error:#}")),
-        Err(error) => findings.note(format!("no --branches, --diagnose and --loops: {error:#}")),
+        Err(error) => findings.note(format!("no --branches, --diagnose, --loops and --lean: {error:#}")),
     }
 }
 

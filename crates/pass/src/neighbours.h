@@ -1,0 +1,110 @@
+// Accesses that lie side by side, of one line of the program, told at once instead of one by one: those of a loop that was unrolled, or of
+// an object that is copied.
+//
+// Within a block in which nothing may end the step (`quiet.h`) all of them happen, so that they are told like those of a loop
+// (`ranges.h`): reads where the first one is, writes where the last one is.
+#pragma once
+
+#include "calls.h"
+#include "quiet.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace keirin {
+
+class Neighbours {
+public:
+  Neighbours(Function &F, Accesses &Memory, Calls &Runtime) : F(F), Memory(Memory), Runtime(Runtime) {}
+
+  /// Puts the calls in. Returns how many accesses are told by them.
+  unsigned tell() {
+    std::vector<std::vector<One>> Found;
+    for (BasicBlock &B : F) {
+      Open.clear();
+      unsigned Order = 0;
+      for (Instruction &I : B) {
+        if (stirOf(I) == Stir::Ends)
+          close(Found);
+        for (const Access &A : Memory.of(I))
+          if (isOrdinary(A) && A.Size <= 8)
+            add(A, ++Order);
+      }
+      close(Found);
+    }
+    unsigned Count = 0;
+    for (auto &Group : Found) {
+      tell(Group);
+      Count += Group.size();
+    }
+    return Count;
+  }
+
+private:
+  /// Fewer are told as fast one by one.
+  static constexpr unsigned Fewest = 4;
+
+  struct One {
+    Access What;
+    int64_t Distance;
+    unsigned Order;
+  };
+  /// The value that addresses are computed from, the place in the program, the size, and the kind.
+  using Kind = std::pair<std::pair<Value *, DILocation *>, uint64_t>;
+
+  void add(const Access &A, unsigned Order) {
+    APInt Distance(64, 0);
+    Value *Base = A.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Distance, /*AllowNonInbounds=*/true);
+    // Columns differ; the line, and the calls that were inlined, do not.
+    DILocation *Place = A.At->getDebugLoc().get();
+    if (Place)
+      Place = DILocation::get(Place->getContext(), Place->getLine(), 0, Place->getScope(), Place->getInlinedAt());
+    Open[{{Base, Place}, A.Size << 1 | A.Write}].push_back({A, Distance.getSExtValue(), Order});
+  }
+
+  /// Looks for stretches without gaps.
+  void close(std::vector<std::vector<One>> &Found) {
+    for (auto &[Kind, All] : Open) {
+      std::stable_sort(All.begin(), All.end(), [](const One &A, const One &B) { return A.Distance < B.Distance; });
+      std::vector<One> Group;
+      auto Finish = [&] {
+        if (Group.size() >= Fewest)
+          Found.push_back(Group);
+        Group.clear();
+      };
+      for (const One &Next : All) {
+        // What is accessed again is told by itself.
+        if (!Group.empty() && Next.Distance == Group.back().Distance)
+          continue;
+        if (!Group.empty() && Next.Distance != Group.back().Distance + int64_t(Next.What.Size))
+          Finish();
+        Group.push_back(Next);
+      }
+      Finish();
+    }
+    Open.clear();
+  }
+
+  void tell(std::vector<One> &Group) {
+    const One &Lowest = Group.front();
+    bool Write = Lowest.What.Write;
+    auto Before = [](const One &A, const One &B) { return A.Order < B.Order; };
+    const One &At = Write ? *std::max_element(Group.begin(), Group.end(), Before) : *std::min_element(Group.begin(), Group.end(), Before);
+    IRBuilder<> Builder(Write ? At.What.At->getNextNode() : At.What.At);
+    APInt Distance(64, 0);
+    Value *Base = Lowest.What.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Distance, /*AllowNonInbounds=*/true);
+    Value *First = Builder.CreateGEP(Builder.getInt8Ty(), Base, Runtime.word(Lowest.Distance));
+    uint64_t Size = Lowest.What.Size;
+    Runtime.accesses(Builder, {First, Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0)), Runtime.word(Size),
+                               Runtime.word(1), Runtime.word(0)},
+                     At.What.At->getDebugLoc());
+    for (One &Each : Group)
+      unwatched(Each.What.At);
+  }
+
+  Function &F;
+  Accesses &Memory;
+  Calls &Runtime;
+  MapVector<Kind, std::vector<One>> Open;
+};
+
+} // namespace keirin

@@ -1,0 +1,90 @@
+//! Accesses of loops, told all at once by our pass of the compiler.
+//!
+//! Within a step plain accesses have no order, so that what lies side by side is told as whole words ([`super::pending`]). Before
+//! that, without entering the runtime, the thread's memory and the shadow are asked whether the step has done all of it: then that is all.
+
+use super::TaskDriver;
+use super::pending::Run;
+use super::plain;
+use super::words::{self, TaskWord};
+use crate::layout::{PAGE_BYTES, WORD_BYTES};
+use crate::thread::Thread;
+use crate::watch::Ranges;
+use crate::{own, tls};
+use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::event::AccessKind;
+
+/// No word is that.
+const NONE: u64 = u64::MAX;
+
+/// After so many bytes, or accesses that do not lie side by side, others that wait for this thread have their turn.
+const STRETCH: usize = 16 * PAGE_BYTES;
+
+/// True if the running step has accessed all words from one address to another one, in a way that makes these accesses nothing new.
+#[inline(always)]
+fn are_known(kind: AccessKind, from: usize, to: usize, step: u64, last: &mut u64) -> bool {
+    (from & !(WORD_BYTES - 1)..to).step_by(WORD_BYTES).all(|addr| {
+        let word = TaskWord::of(addr).load();
+        let known = word == *last || words::is_known(word, kind, step);
+        *last = if known { word } else { NONE };
+        known
+    })
+}
+
+/// True if the running step has done all that before, as the shadow tells.
+#[inline(always)]
+pub(crate) fn is_known(ranges: &Ranges) -> bool {
+    let step = tls::task();
+    if step == 0 {
+        return false;
+    }
+    if plain::is_recent(ranges) {
+        return true;
+    }
+    let ranges = ranges.joined();
+    // A word that is known: what lies side by side is mostly alike.
+    let mut last = NONE;
+    ranges.rows().all(|row| {
+        if ranges.is_dense() {
+            let first = ranges.lowest(row);
+            return are_known(ranges.kind, first, first + ranges.count * ranges.size, step, &mut last);
+        }
+        (0..ranges.count).all(|index| {
+            let addr = ranges.address(row, index);
+            are_known(ranges.kind, addr, addr + ranges.size, step, &mut last)
+        })
+    })
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// Accesses of a loop, if they are plain. False: they must be told one by one.
+    pub(crate) fn range_access(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
+        if thread.ignoring > 0 || own::may_be(ranges.addr) || !Self::parts_at_once(thread).0.plain {
+            return false;
+        }
+        thread.accesses += (ranges.count * ranges.rows) as u64;
+        let (told, ranges) = (*ranges, ranges.joined());
+        let Ranges { kind, size, count, .. } = ranges;
+        Self::parts_at_once(thread).0.recent.add_ranges(&told);
+        let run = Run::of_many(kind, size as u32, thread.place(pc, size as u32));
+        let step = tls::task();
+        for row in ranges.rows() {
+            let first = ranges.lowest(row);
+            thread.note_stack(first);
+            if ranges.is_dense() && size <= WORD_BYTES {
+                let end = first + count * size;
+                for from in (first..end).step_by(STRETCH) {
+                    self.tell_at(thread, &run, from, STRETCH.min(end - from));
+                }
+                continue;
+            }
+            let mut last = NONE;
+            for addr in (0..count).map(|index| ranges.address(row, index)) {
+                if !are_known(kind, addr, addr + size, step, &mut last) {
+                    self.tell_at(thread, &run, addr, size);
+                }
+            }
+        }
+        true
+    }
+}

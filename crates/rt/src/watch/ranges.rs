@@ -1,0 +1,216 @@
+//! Accesses of a loop, told all at once.
+
+use super::{RACES, is_on, read, short_read, short_write, tasks_of_program, watcher, write};
+use crate::thread::Inside;
+use crate::watcher::Watcher;
+use keirin_core::event::AccessKind;
+use std::sync::atomic::Ordering;
+
+/// Accesses at equal distances, in rows at equal distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ranges {
+    pub(crate) kind: AccessKind,
+    pub(crate) addr: usize,
+    pub(crate) size: usize,
+    pub(crate) count: usize,
+    pub(crate) distance: isize,
+    pub(crate) rows: usize,
+    pub(crate) row_distance: isize,
+    /// All of it happens more than once.
+    pub(crate) repeated: bool,
+}
+
+impl Ranges {
+    const SIZE: u64 = 31;
+    const WRITES: u64 = 32;
+    const REPEATED: u64 = 64;
+    const COUNT_SHIFT: u32 = 8;
+
+    /// As the pass tells it. None if nothing happens.
+    #[inline(always)]
+    pub(crate) fn of(
+        addr: usize,
+        what: u64,
+        distance: isize,
+        rows: usize,
+        row_distance: isize,
+    ) -> Option<Self> {
+        let kind = if what & Self::WRITES == 0 { AccessKind::Read } else { AccessKind::Write };
+        let (size, count) = ((what & Self::SIZE) as usize, (what >> Self::COUNT_SHIFT) as usize);
+        if size == 0 || count == 0 || rows == 0 {
+            return None;
+        }
+        let repeated = what & Self::REPEATED != 0;
+        let told = Self { kind, addr, size, count, distance, rows, row_distance, repeated };
+        Some(told.simplified())
+    }
+
+    /// The same with as few rows as possible, and with nothing more than twice.
+    #[inline(always)]
+    fn simplified(mut self) -> Self {
+        if self.count == 1 || self.distance == 0 {
+            self.repeated |= self.count > 1;
+            (self.count, self.distance) = (self.rows, self.row_distance);
+            (self.rows, self.row_distance) = (1, 0);
+        } else if self.rows > 1 && (self.count as isize).checked_mul(self.distance) == Some(self.row_distance)
+        {
+            self.count *= self.rows;
+            (self.rows, self.row_distance) = (1, 0);
+        }
+        if self.rows > 1 && self.row_distance == 0 {
+            (self.rows, self.repeated) = (1, true);
+        }
+        if self.count > 1 && self.distance == 0 {
+            (self.count, self.repeated) = (1, true);
+        }
+        self
+    }
+
+    /// True if the accesses of a row lie side by side.
+    #[inline(always)]
+    pub(crate) fn is_dense(&self) -> bool {
+        self.count == 1 || self.distance.unsigned_abs() == self.size
+    }
+
+    /// The same bytes, for who does not mind how often they are accessed: rows that lie close together are one.
+    #[inline(always)]
+    pub(crate) fn joined(mut self) -> Self {
+        let length = self.count * self.size;
+        if self.rows > 1 && self.is_dense() && self.size <= 8 && self.row_distance.unsigned_abs() <= length {
+            let all = (self.rows - 1) * self.row_distance.unsigned_abs() + length;
+            if all.is_multiple_of(self.size) {
+                let last =
+                    self.addr.wrapping_add_signed(self.row_distance.wrapping_mul(self.rows as isize - 1));
+                self.addr = self.lowest(self.addr).min(self.lowest(last));
+                (self.count, self.distance) = (all / self.size, self.size as isize);
+                (self.rows, self.row_distance) = (1, 0);
+            }
+        }
+        self
+    }
+
+    /// Where each row begins: at its first access.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> + use<> {
+        let Self { addr, row_distance, .. } = *self;
+        (0..self.rows).map(move |row| addr.wrapping_add_signed(row_distance.wrapping_mul(row as isize)))
+    }
+
+    /// The lowest address of a row.
+    #[inline(always)]
+    pub(crate) fn lowest(&self, row: usize) -> usize {
+        if self.distance >= 0 { row } else { self.address(row, self.count - 1) }
+    }
+
+    /// The addresses of all accesses, in the order of the program; all of it twice, if that matters.
+    pub(crate) fn one_by_one(&self, twice: bool, mut act: impl FnMut(usize)) {
+        for row in (0..=usize::from(twice)).flat_map(|_| self.rows()) {
+            (0..self.count).for_each(|index| act(self.address(row, index)));
+        }
+    }
+
+    /// The address of an access.
+    #[inline(always)]
+    pub(crate) fn address(&self, row: usize, index: usize) -> usize {
+        row.wrapping_add_signed(self.distance.wrapping_mul(index as isize))
+    }
+}
+
+/// True if it matters to the run when, and how often, a step does what it has done already.
+pub(crate) fn minds_repetitions() -> bool {
+    watcher().is_some_and(Watcher::minds_repetitions)
+}
+
+/// Plain accesses, all from one place.
+pub(crate) fn accesses(ranges: &Ranges, pc: usize) {
+    if !is_on() {
+        return;
+    }
+    if let Some(tell) = tasks_of_program::range_access()
+        && let Some(mut inside) = Inside::enter_quietly()
+        && tell(&mut inside, ranges, pc)
+    {
+        return;
+    }
+    let only_races = !RACES.load(Ordering::Relaxed).is_null();
+    if only_races && ranges.is_dense() && ranges.count > 1 {
+        for row in ranges.rows() {
+            let (first, size) = (ranges.lowest(row), ranges.count * ranges.size);
+            match ranges.kind {
+                AccessKind::Read => read(first, size, pc),
+                AccessKind::Write => write(first, size, pc),
+            }
+        }
+        return;
+    }
+    ranges.one_by_one(ranges.repeated && !only_races, |addr| match ranges.kind {
+        AccessKind::Read => short_read(addr, ranges.size, pc),
+        AccessKind::Write => short_write(addr, ranges.size, pc),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn addresses(ranges: &Ranges) -> Vec<usize> {
+        let mut all = Vec::new();
+        ranges.one_by_one(false, |addr| all.push(addr));
+        all
+    }
+
+    #[test]
+    fn what_does_not_happen_is_nothing() {
+        assert_eq!(Ranges::of(64, 8, 8, 1, 0), None);
+        assert_eq!(Ranges::of(64, 8 | 3 << 8, 8, 0, 0), None);
+        let one = Ranges::of(64, 8 | 32 | 3 << 8, 8, 1, 0).expect("three writes");
+        assert_eq!((one.kind, one.size, one.count, one.repeated), (AccessKind::Write, 8, 3, false));
+    }
+
+    proptest! {
+        /// Joined, the same bytes are accessed.
+        #[test]
+        fn joined_are_the_same_bytes(
+            count in 1usize..5,
+            distance in -9isize..10,
+            rows in 1usize..5,
+            row_distance in -20isize..20,
+        ) {
+            let ranges = Ranges::of(1 << 20, 4 | (count as u64) << 8, distance, rows, row_distance);
+            let ranges = ranges.expect("something");
+            let bytes = |ranges: &Ranges| -> std::collections::BTreeSet<usize> {
+                addresses(ranges).into_iter().flat_map(|addr| addr..addr + ranges.size).collect()
+            };
+            prop_assert_eq!(bytes(&ranges), bytes(&ranges.joined()));
+        }
+
+        /// Simplified, the same memory is accessed, and as often if that is once or never.
+        #[test]
+        fn simplified_is_the_same(
+            count in 1usize..5,
+            distance in -20isize..20,
+            rows in 1usize..5,
+            row_distance in -80isize..80,
+            repeated: bool,
+        ) {
+            let what = 4 | u64::from(repeated) << 6 | (count as u64) << 8;
+            let simple = Ranges::of(1 << 20, what, distance, rows, row_distance).expect("something");
+            let mut told: Vec<usize> = Vec::new();
+            for row in 0..rows as isize {
+                told.extend((0..count as isize).map(|index| {
+                    (1usize << 20).wrapping_add_signed(row * row_distance + index * distance)
+                }));
+            }
+            let times = |all: &[usize], one: usize| all.iter().filter(|addr| **addr == one).count();
+            let simple_addresses = addresses(&simple);
+            prop_assert!(simple_addresses.iter().all(|addr| told.contains(addr)));
+            for addr in &told {
+                let (before, after) = (times(&told, *addr), times(&simple_addresses, *addr));
+                let twice = |times: usize, repeated| times > 1 || (times == 1 && repeated);
+                prop_assert_eq!(twice(before, repeated), twice(after, simple.repeated));
+                prop_assert!(after >= 1);
+            }
+        }
+    }
+}
