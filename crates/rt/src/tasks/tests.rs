@@ -494,8 +494,10 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
     let (worker, _) = driver.parts(thread);
     let found = flagged(&worker.flagged, memory, piece);
     let expected = flagged(&outcome.flagged, memory, piece);
-    if let Some(joint) = joint.filter(|_| !outcome.needs_all) {
-        let all = flagged(&joint.finish().flagged, memory, piece);
+    // Either of the two may have to start again (see below), also the one that takes possible accesses for real ones.
+    let joint = joint.map(TaskReplay::finish).filter(|joint| !joint.needs_all && !outcome.needs_all);
+    if let Some(joint) = joint {
+        let all = flagged(&joint.flagged, memory, piece);
         let beside = flagged(&worker.beside.flagged, memory, piece);
         let told: BTreeSet<_> = found.union(&beside).copied().collect();
         // A gap is none if the value was read again, so that a possible read hides some; the real accesses tell them.
