@@ -62,10 +62,10 @@ pub(crate) fn memory_forgotten() {
 /// A use of the object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Use {
-    pub(super) pc: usize,
-    pub(super) kind: AccessKind,
+    pub(crate) pc: usize,
+    pub(crate) kind: AccessKind,
     /// In which calls.
-    pub(super) calls: u64,
+    pub(crate) calls: u64,
 }
 
 const NO_USE: Use = Use { pc: 0, kind: AccessKind::Read, calls: 0 };
@@ -227,7 +227,7 @@ impl Sections {
 
     /// A lock was acquired whose last section could be passed over. False if it is not one of these.
     #[inline]
-    pub(super) fn acquired_again(&mut self, lock: usize, mode: LockMode, pc: usize) -> bool {
+    pub(crate) fn acquired_again(&mut self, lock: usize, mode: LockMode, pc: usize) -> bool {
         if self.open || self.passed[place::<LOCKS>(lock)].section.lock != lock {
             return false;
         }
@@ -238,7 +238,7 @@ impl Sections {
 
     /// The object of a section that is held back is used, in calls that were looked at. False if it has to be looked at more closely.
     #[inline]
-    pub(super) fn used_again(&mut self, object: usize, used: Use) -> bool {
+    pub(crate) fn used_again(&mut self, object: usize, used: Use) -> bool {
         let section = &mut self.section;
         if !self.held_back || section.used >= MOST_USES || (section.used > 0 && section.object != object) {
             return false;
@@ -253,7 +253,7 @@ impl Sections {
 
     /// A lock is about to be released. True if its section is the one that was passed over last.
     #[inline]
-    pub(super) fn released_again(&mut self, lock: usize) -> bool {
+    pub(crate) fn released_again(&mut self, lock: usize) -> bool {
         let passed = &self.passed[place::<LOCKS>(lock)];
         let left = &self.left[place::<OBJECTS>(self.section.object)];
         let same = self.held_back
@@ -270,7 +270,7 @@ impl Sections {
 
     /// A lock was acquired.
     #[inline]
-    pub(super) fn acquired(&mut self, teller: &mut impl Teller, lock: usize, mode: LockMode, pc: usize) {
+    pub(crate) fn acquired(&mut self, teller: &mut impl Teller, lock: usize, mode: LockMode, pc: usize) {
         if self.open {
             self.settle(teller);
         }
@@ -283,7 +283,7 @@ impl Sections {
 
     /// The object that a lock guards is used. `frame` is that of the function that uses it.
     #[inline]
-    pub(super) fn used(
+    pub(crate) fn used(
         &mut self,
         teller: &mut impl Teller,
         object: usize,
@@ -345,7 +345,7 @@ impl Sections {
 
     /// A lock is about to be released.
     #[inline]
-    pub(super) fn released(&mut self, teller: &mut impl Teller, lock: usize, pc: usize) {
+    pub(crate) fn released(&mut self, teller: &mut impl Teller, lock: usize, pc: usize) {
         if !self.open || self.section.lock != lock {
             self.settle(teller);
             return teller.released(lock, pc);

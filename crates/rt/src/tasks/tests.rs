@@ -1,6 +1,8 @@
 //! The online driver against the offline one: the same events, the same memory flagged, whatever is random about them. The accesses
 //! go through the hooks, so that what those pass over is tested as well.
 
+mod sections;
+
 use super::TaskDriver;
 use crate::abi::access::{self, SLOW, SLOW_AT};
 use crate::thread::{Registry, Thread};
@@ -23,7 +25,7 @@ use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of memory that the tasks share. Locks lie behind them.
 const BYTES: usize = 40;
@@ -389,6 +391,50 @@ impl Drop for Memory {
     }
 }
 
+/// A driver for one case, with a thread and memory.
+struct Case<A: KeepsPlain> {
+    memory: Memory,
+    driver: TaskDriver<A>,
+    thread: *mut Thread,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl<A: KeepsPlain + Send + Sync> Case<A> {
+    fn new(analysis: A) -> Self {
+        // A sweep goes through all of the shadow.
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        start::map_for_tests();
+        static NEXT: AtomicUsize = AtomicUsize::new(0x10_0000_0000);
+        let address = NEXT.fetch_add(4096, Ordering::Relaxed);
+        let driver = TaskDriver::new(analysis);
+        let thread = driver.attach();
+        // SAFETY: it was just made.
+        let id = unsafe { (*thread).id };
+        Self { memory: Memory { address, thread: id }, driver, thread, _alone: alone }
+    }
+}
+
+/// Follows which tasks there are.
+fn follow(op: Op, tasks: &mut u32, waiting: &mut Vec<TaskId>, running: &mut Vec<TaskId>) {
+    match op {
+        Op::Spawn { task } => {
+            *tasks += 1;
+            waiting.push(task);
+        }
+        Op::TaskBegin { task } => {
+            waiting.retain(|other| *other != task);
+            running.push(task);
+        }
+        Op::TaskSuspend { task } => {
+            running.pop();
+            waiting.push(task);
+        }
+        Op::TaskEnd { .. } => _ = running.pop(),
+        _ => {}
+    }
+}
+
 /// Does everything with both drivers and compares what they flag. Gives how much that is.
 fn compare<A: KeepsPlain + Send + Sync>(
     deeds: &[Deed],
@@ -408,17 +454,10 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
     joint: Option<&A>,
     piece: usize,
 ) -> Result<usize, TestCaseError> {
-    // A sweep goes through all of the shadow.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    start::map_for_tests();
-    static NEXT: AtomicUsize = AtomicUsize::new(0x10_0000_0000);
-    let memory = NEXT.fetch_add(4096, Ordering::Relaxed);
-    let driver = TaskDriver::new(online);
-    let attached = driver.attach();
+    let case = Case::new(online);
+    let (driver, memory) = (&case.driver, case.memory.address);
     // SAFETY: it was just made, and belongs to this thread until the end of the test.
-    let thread = unsafe { &mut *attached };
-    let _memory = Memory { address: memory, thread: thread.id };
+    let thread = unsafe { &mut *case.thread };
     let mut replay: TaskReplay<'_, A, Ranks> =
         TaskReplay::new(offline, "test", ReplayOptions::default(), TaskOptions::default());
     let mut joint: Option<TaskReplay<'_, A, Ranks>> =
@@ -436,10 +475,10 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
         if let Deed::Other { kind, byte, size, lock } = *deed {
             let lock = lock.filter(|(lock, _)| held.iter().all(|held| held.1[*lock].is_none()));
             let at = (memory + byte, size);
-            possible(&driver, thread, joint.as_mut(), (kind, at, lock), position as usize, memory);
+            possible(driver, thread, joint.as_mut(), (kind, at, lock), position as usize, memory);
         }
         if matches!(deed, Deed::Range { .. }) {
-            range(&driver, thread, &mut replay, *deed, position as usize, memory);
+            range(driver, thread, &mut replay, *deed, position as usize, memory);
         }
         let mine = held.last().map_or([None; LOCKS], |held| held.1);
         let Some(op) = op_of(*deed, memory, tasks, (&waiting, &running), mine) else { continue };
@@ -452,23 +491,16 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
         if let Some(joint) = &mut joint {
             prop_assert!(joint.event(position, &event).is_ok());
         }
+        follow(op, &mut tasks, &mut waiting, &mut running);
         match (op, deed) {
-            (Op::Spawn { task }, _) => {
-                tasks += 1;
-                waiting.push(task);
-            }
             (Op::TaskBegin { task }, _) => {
-                waiting.retain(|other| *other != task);
-                running.push(task);
                 let known = held.iter().position(|held| held.0 == task.index());
                 let known = known.map_or((task.index(), [None; LOCKS]), |index| held.remove(index));
                 held.push(known);
             }
-            (Op::TaskSuspend { task } | Op::TaskEnd { task }, _) => {
-                running.pop();
+            (Op::TaskSuspend { .. } | Op::TaskEnd { .. }, _) => {
                 let left = held.pop();
                 if matches!(op, Op::TaskSuspend { .. }) {
-                    waiting.push(task);
                     held.splice(0..0, left);
                 }
             }
@@ -486,7 +518,7 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
                 driver.access(thread, kind, addr.0 as usize, 1, code_of(op) as usize);
                 thread.look_away();
             }
-            _ => act(&driver, thread, op, 0x1000 + position as usize, memory),
+            _ => act(driver, thread, op, 0x1000 + position as usize, memory),
         }
     }
     let outcome = replay.finish();
