@@ -378,7 +378,7 @@ fn look<T: Training>(
     known: &Knowledge,
     settings: &Settings,
 ) -> Result<Shown, T::Error> {
-    let (prepared, written) = prepare(training, run)?;
+    let (prepared, written) = first_reading(training, run)?;
     read_until_stable(training, run, prepared, written, known, settings)
 }
 
@@ -428,7 +428,7 @@ fn read_until_stable<T: Training>(
 }
 
 /// The first reading of a run.
-fn prepare<T: Training>(training: &T, run: usize) -> Result<(Prepared, Written), T::Error> {
+fn first_reading<T: Training>(training: &T, run: usize) -> Result<(Prepared, Written), T::Error> {
     let mut prepare = Prepare::default();
     let mut source = training.open(run)?;
     read(training, run, &mut *source, |batch, source| prepare.events(batch.events(), source.tables()))?;

@@ -426,7 +426,7 @@ proptest! {
     fn what_was_written_down_stands_for_the_trace(text in run(true), earlier in run(true), settings in settings()) {
         let known = Knowledge::of(&learn_with(&settings, &[earlier]).regions);
         let texts = Texts(vec![text]);
-        let (prepared, written) = prepare(&texts, 0).unwrap();
+        let (prepared, written) = first_reading(&texts, 0).unwrap();
         let conflicts = written.conflicts.is_some();
         prop_assert!(conflicts && written.digest.is_some());
         let without = |conflicts| Written { conflicts, digest: None };
@@ -436,7 +436,7 @@ proptest! {
         };
         let by_trace = look(without(None));
         prop_assert_eq!(&look(written), &by_trace);
-        let (_, again) = prepare(&texts, 0).unwrap();
+        let (_, again) = first_reading(&texts, 0).unwrap();
         prop_assert_eq!(&look(without(again.conflicts)), &by_trace);
     }
 
