@@ -18,7 +18,7 @@ pub use branches::{
     branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock, other_value,
     read_value, write_value,
 };
-pub(crate) use ranges::{Ranges, accesses, minds_repetitions};
+pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,
@@ -27,11 +27,10 @@ pub use tasks::{
 use crate::driver::Driver;
 use crate::options::Options;
 use crate::rust::sections::{self, Sections, ToWatcher};
-use crate::shadow::{Word, words};
 use crate::thread::{BUSY, ENDED, Inside, Look, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{
-    layout, learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
+    learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
 };
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, LockMode, MemoryOrder, Op, RegionId, ThreadId};
@@ -326,33 +325,6 @@ pub(crate) fn short_read_write(addr: usize, size: usize, pc: usize) {
         read(addr, size, pc);
     }
     short_write(addr, size, pc);
-}
-
-/// A plain read of any number of bytes, told by no hook of an access.
-#[inline]
-pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
-    if !range_shortcut(AccessKind::Read, addr, size, pc) {
-        read(addr, size, pc);
-    }
-}
-
-/// The same for a write.
-#[inline]
-pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
-    if !range_shortcut(AccessKind::Write, addr, size, pc) {
-        write(addr, size, pc);
-    }
-}
-
-/// What the hooks of accesses do first, for other accesses of the default analysis. True if that was all.
-#[inline]
-fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
-    if RACES.load(Ordering::Relaxed).is_null() || !is_on() || !layout::is_program(addr, size) {
-        return false;
-    }
-    let epoch = tls::epoch();
-    let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
-    (epoch != 0 && words(addr, size).all(is_known)) || (size <= 16 && shortcut(kind, addr, size, pc))
 }
 
 /// Runs what the runtime does for itself in a thread that is not announced yet, before [`thread_started`]: nothing that

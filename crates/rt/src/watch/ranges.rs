@@ -1,8 +1,10 @@
-//! Accesses of a loop, told all at once.
+//! Accesses of many bytes: those of a loop, told all at once, and those of one operation.
 
-use super::{RACES, is_on, read, short_read, short_write, tasks_of_program, watcher, write};
+use super::{RACES, is_on, read, short_read, short_write, shortcut, tasks_of_program, watcher, write};
+use crate::shadow::{Word, words};
 use crate::thread::Inside;
 use crate::watcher::Watcher;
+use crate::{layout, tls};
 use keirin_core::event::AccessKind;
 use std::sync::atomic::Ordering;
 
@@ -147,6 +149,33 @@ pub(crate) fn accesses(ranges: &Ranges, pc: usize) {
         AccessKind::Read => short_read(addr, ranges.size, pc),
         AccessKind::Write => short_write(addr, ranges.size, pc),
     });
+}
+
+/// A plain read of any number of bytes, told by no hook of an access.
+#[inline]
+pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
+    if !range_shortcut(AccessKind::Read, addr, size, pc) {
+        read(addr, size, pc);
+    }
+}
+
+/// The same for a write.
+#[inline]
+pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
+    if !range_shortcut(AccessKind::Write, addr, size, pc) {
+        write(addr, size, pc);
+    }
+}
+
+/// What the hooks of accesses do first, for other accesses of the default analysis. True if that was all.
+#[inline]
+fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    if RACES.load(Ordering::Relaxed).is_null() || !is_on() || !layout::is_program(addr, size) {
+        return false;
+    }
+    let epoch = tls::epoch();
+    let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
+    (epoch != 0 && words(addr, size).all(is_known)) || (size <= 16 && shortcut(kind, addr, size, pc))
 }
 
 #[cfg(test)]
