@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 async fn enter(names: Arc<Mutex<HashMap<String, usize>>>, who: usize) {
-    let name = "the name".to_owned();
+    // Each has a name of its own, so that both enter one whichever comes first.
+    let name = format!("name {who}");
     let known = names.lock().await.contains_key(&name); // (A)
     if !known {
         tokio::task::yield_now().await;
