@@ -29,6 +29,9 @@ use std::process::Command;
 /// Functions that the compiler calls on its own.
 const PLAIN: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
+/// The one variable of the runtime that programs see.
+const OTHER_SIDES: &str = "__keirin_other_sides";
+
 /// Variables of cargo that a nested cargo shall see: where packages come from, and the tokens for parallel jobs.
 const KEPT: [&str; 8] = [
     "CARGO_HOME",
@@ -201,8 +204,9 @@ fn exported(archive: &Path) -> BTreeSet<String> {
             continue;
         };
         let member = place.rsplit(':').nth(1).unwrap_or_default();
-        // Functions only: data with a global name, such as a thread's own, is for assembler within the runtime.
-        if kind == "T" && member.starts_with("keirin_rt") && !is_of_rust(name) {
+        // Functions, and what the pass has programs look at: other data with a global name, such as a thread's own, is for
+        // assembler within the runtime.
+        if (kind == "T" || name == OTHER_SIDES) && member.starts_with("keirin_rt") && !is_of_rust(name) {
             names.insert(name.to_owned());
         }
     }

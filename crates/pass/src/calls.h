@@ -3,6 +3,8 @@
 
 #include "common.h"
 
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
 namespace keirin {
 
 class Calls {
@@ -31,6 +33,17 @@ public:
   }
   CallInst *call(IRBuilder<> &At, StringRef Name, ArrayRef<Value *> Arguments, const DebugLoc &Place) {
     return call(At, Name, Void, Arguments, Place);
+  }
+
+  /// A place before an instruction that is reached only while the runtime listens to what other sides of branches would do.
+  Instruction *ifOtherSidesMatter(Instruction *Before) {
+    IRBuilder<> At(Before);
+    // Not known to be ours: the linker makes no copy of it, so that the program and the runtime see the same.
+    Constant *Listens = M.getOrInsertGlobal("__keirin_other_sides", Int);
+    LoadInst *Now = At.CreateLoad(Int, Listens);
+    unwatched(Now);
+    MDNode *Seldom = MDBuilder(Context).createBranchWeights(1, 1000);
+    return SplitBlockAndInsertIfThen(At.CreateIsNotNull(Now), Before, false, Seldom);
   }
 
   /// The runtime does not keep the address that is an argument. So what is there stays private, and the sanitizer leaves it alone.

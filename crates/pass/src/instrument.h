@@ -69,7 +69,8 @@ private:
       if (!Records && !Asked.Values)
         continue;
       BasicBlock *Place = blockBetween(B.At, B.Targets[Executed]->Block);
-      IRBuilder<> At(Place->getTerminator());
+      // Values are told throughout, and what other sides would do with them.
+      IRBuilder<> At(Asked.Values ? Place->getTerminator() : Runtime.ifOtherSidesMatter(Place->getTerminator()));
       At.SetCurrentDebugLocation(B.At->getDebugLoc());
       bool Said = false;
       for (unsigned Other = 0; Records && Other < B.Targets.size(); ++Other)

@@ -215,6 +215,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if worker.sweeps != self.sweep.count() {
             worker.sweeps = self.sweep.count();
             worker.answers.clear();
+            worker.beside.steps_changed();
         }
         (worker, findings)
     }
@@ -253,6 +254,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// The thread leaves its task, for another one or for good.
     fn put_down(&self, worker: &mut Worker, tasks: &mut Tasks<Labels, TaskData>) {
+        self.count_accesses(worker);
         if let Some(slot) = worker.slot.take() {
             std::mem::swap(&mut worker.data, tasks.parts(slot).0);
             worker.step = StepId::NONE;

@@ -13,11 +13,11 @@ mod ranges;
 mod tasks;
 
 pub use atomics::{atomic, modify};
-pub(crate) use branches::minds_other_sides;
 pub use branches::{
     branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock, other_value,
     read_value, write_value,
 };
+pub(crate) use branches::{minds_other_sides, order_decides};
 pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,

@@ -9,6 +9,15 @@ use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, Regi
 /// How far below its first frame a task is thought to use the stack, where that is not known.
 const STACK_REACH: usize = 16 << 10;
 
+/// When what the other sides of branches would do is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtherSides {
+    Never,
+    /// Once [`crate::watch::order_decides`] was called.
+    OnceOrderDecides,
+    Always,
+}
+
 /// What `watch` passes on; one for each kind of run.
 pub(crate) trait Watcher: Sync {
     /// False if plain accesses are nothing to it.
@@ -29,9 +38,9 @@ pub(crate) trait Watcher: Sync {
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     );
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize);
-    /// False if it is nothing to it what the other sides of branches would do.
-    fn minds_other_sides(&self) -> bool {
-        false
+    /// When it is something to it what the other sides of branches would do.
+    fn minds_other_sides(&self) -> OtherSides {
+        OtherSides::Never
     }
     /// True if it is something to it when, and how often, a step does what it has done already.
     fn minds_repetitions(&self) -> bool {

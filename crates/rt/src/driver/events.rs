@@ -1,6 +1,7 @@
 //! What can happen, one function for each: the state that belongs to it is found and locked, and the analysis is told.
 
 use super::*;
+use crate::watcher::OtherSides;
 
 impl<A: Shadowed> Driver<A> {
     /// The thread publishes what it did through an object that is locked.
@@ -104,8 +105,8 @@ impl<A: Shadowed> Watcher for Driver<A> {
         self.after(thread);
     }
 
-    fn minds_other_sides(&self) -> bool {
-        self.recorder.is_some()
+    fn minds_other_sides(&self) -> OtherSides {
+        if self.recorder.is_some() { OtherSides::Always } else { OtherSides::Never }
     }
 
     fn minds_repetitions(&self) -> bool {

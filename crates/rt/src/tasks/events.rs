@@ -8,7 +8,7 @@ use crate::objects::ObjectsAt;
 use crate::record::Recorder;
 use crate::shadow::pages;
 use crate::thread::{Registry, SpawnsAt, Thread};
-use crate::watcher::Watcher;
+use crate::watcher::{OtherSides, Watcher};
 use crate::{blocks, own, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
@@ -244,7 +244,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         if !layout::is_program(addr, size) {
             return;
         }
-        let _ = self.acting(thread);
+        self.order_decides(self.acting(thread).0);
         let word = TaskWord::of(addr);
         let Some(mut locked) = word.lock::<A>(addr & !7, self.era.load(Ordering::Relaxed)) else { return };
         let done = perform();
@@ -258,8 +258,8 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         self.after(thread);
     }
 
-    fn minds_other_sides(&self) -> bool {
-        true
+    fn minds_other_sides(&self) -> OtherSides {
+        OtherSides::OnceOrderDecides
     }
 
     fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
@@ -295,6 +295,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, _: usize) {
         let (worker, _) = self.acting(thread);
+        self.order_decides(worker);
         let actor = worker.actor;
         let taken = self.on_object(lock, |objects| {
             let (id, state, new) = objects.lock();
@@ -345,6 +346,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn condition_waited(&self, thread: &mut Thread, condition: usize, _: usize) {
+        self.order_decides(self.acting(thread).0);
         self.receive(thread, condition, |objects| Some(objects.condition().1.clone()));
     }
 
@@ -376,6 +378,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn happens_after(&self, thread: &mut Thread, token: usize, _: usize) {
+        self.order_decides(self.acting(thread).0);
         self.receive(thread, crate::driver::token_address(token), |objects| Some(objects.token().clone()));
     }
 
@@ -594,6 +597,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn finish(&self, thread: Option<&mut Thread>) {
         if let Some(thread) = thread {
             self.tell_pending(thread);
+            self.count_accesses(Self::parts_at_once(thread).0);
             self.analysis.end_of_run(&mut thread.findings);
             self.after(thread);
         }

@@ -120,11 +120,6 @@ impl Recent {
         tls::set_recent(self.entries as usize, self.turn << Self::KIND_BITS);
     }
 
-    /// A number for an access of this turn.
-    pub(super) fn stamp(&self, kind: AccessKind, addr: usize, size: usize) -> u64 {
-        self.entry(kind, addr, size)
-    }
-
     fn entry(&self, kind: AccessKind, addr: usize, size: usize) -> u64 {
         let write = u64::from(kind == AccessKind::Write) << (Self::KIND_BITS - 1);
         (addr as u64) << RECENT_ADDRESS_SHIFT

@@ -22,6 +22,8 @@
 //! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
 //! the word. The copy of the history: its thread.
 
+mod told;
+
 use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker, step};
 use crate::layout;
@@ -29,13 +31,15 @@ use crate::places;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
 use crate::thread::Thread;
+use crate::watch;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::sptree::StepId;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use told::{By, Told};
 
 /// Part of the size in a place: it is a possible access.
 pub(crate) const POSSIBLE: u32 = 0x80;
@@ -44,8 +48,6 @@ pub(crate) const POSSIBLE: u32 = 0x80;
 const BLOCK_BYTES: usize = 64 * layout::WORD_BYTES;
 /// Log2 of how many such numbers there are.
 const BLOCKS_BITS: u32 = 16;
-/// Possible accesses that a thread remembers to have told.
-const RECENT: usize = 1 << 10;
 /// Parts of the table.
 const PARTS: usize = 64;
 /// So many words can have second cells.
@@ -60,6 +62,8 @@ pub(super) struct Possible<A: KeepsPlain> {
     bits: Box<[AtomicU64]>,
     parts: Box<[Spin<Part<A>>]>,
     words: AtomicUsize,
+    /// How often words were forgotten that may have some.
+    lives: AtomicU32,
     /// Accesses that were told, and those for which there was no room.
     accesses: AtomicU64,
     refused: AtomicU64,
@@ -72,6 +76,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
             bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
+            lives: AtomicU32::new(0),
             accesses: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
@@ -133,6 +138,7 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         if size > LONG {
+            self.lives.fetch_add(1, Ordering::Relaxed);
             for part in &self.parts {
                 let mut part = part.lock();
                 let before = part.len();
@@ -148,6 +154,7 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.may_be_in(addr, size) {
             return;
         }
+        self.lives.fetch_add(1, Ordering::Relaxed);
         for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
             let mut part = self.part(word).lock();
             if let Some(cells) = part.get_mut(&word) {
@@ -194,6 +201,14 @@ fn takes_part(steps: &[RawStep]) -> bool {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// The running task has met something that lets the order of tasks decide what it reads from now on; unless it runs alone.
+    #[inline]
+    pub(super) fn order_decides(&self, worker: &Worker) {
+        if worker.step.0 != self.serial.load(Ordering::Relaxed) {
+            watch::order_decides();
+        }
+    }
+
     /// An access that the other side of a branch would do.
     pub(super) fn possible_access(
         &self,
@@ -206,11 +221,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 {
             return;
         }
-        self.possible.accesses.fetch_add(1, Ordering::Relaxed);
         // What is pending is told later, and compared then.
         let (worker, _) = self.at_gate(thread);
         let worker = if worker.slot.is_some() { worker } else { self.acting(thread).0 };
+        worker.beside.accesses += 1;
         if worker.step.0 == self.serial.load(Ordering::Relaxed) || worker.step.0 >= super::words::MOST_STEPS {
+            return;
+        }
+        let by = self.by(worker);
+        if by.is_some_and(|by| {
+            words_of(addr, size).all(|(word, mask)| worker.beside.told.has((kind, word, mask), by))
+        }) {
             return;
         }
         let plain = worker.side.is_none() && self.is_plain(worker);
@@ -218,16 +239,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
             return;
         }
-        let recent = (worker.side.is_none() && size <= 16 && size.is_power_of_two())
-            .then(|| worker.recent.stamp(kind, addr, size));
-        if recent == Some(worker.beside.told[(addr >> 2) % RECENT]) {
-            return;
-        }
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
-        let mut nothing_new = true;
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
@@ -250,15 +265,38 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             };
             if let Some(cells) = cells {
-                nothing_new &= self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
+                let nothing_new = self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
+                if let Some(by) = by.filter(|_| nothing_new) {
+                    worker.beside.told.add((kind, word, mask), by);
+                }
             }
             drop(part);
             worker.swap_side();
         }
-        if let Some(recent) = recent.filter(|_| nothing_new) {
-            Self::parts_at_once(thread).0.beside.told[(addr >> 2) % RECENT] = recent;
-        }
         self.after(thread);
+    }
+
+    /// Who does what the thread does now, as far as what it told before depends on it; none if it must tell all.
+    #[inline]
+    fn by(&self, worker: &Worker) -> Option<By> {
+        let Worker { data, side, step, .. } = worker;
+        let lives = self.possible.lives.load(Ordering::Relaxed);
+        let under = if A::ONLY_RACES {
+            (side.as_ref().unwrap_or(&data.history).locks().number(), 0)
+        } else if side.is_none() {
+            (data.history.version(), data.block.map_or(0, |block| block.instance))
+        } else {
+            return None;
+        };
+        Some(By { step: step.0, under, lives })
+    }
+
+    /// What the thread has counted for itself, as long as it ran one task, is counted for all.
+    pub(super) fn count_accesses(&self, worker: &mut Worker) {
+        let accesses = std::mem::take(&mut worker.beside.accesses);
+        if accesses > 0 {
+            self.possible.accesses.fetch_add(accesses, Ordering::Relaxed);
+        }
     }
 
     /// A real access was remembered: it is compared with the possible ones of its word.
@@ -274,9 +312,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if !self.possible.may_have(word) {
             return;
         }
+        // Atomic operations exclude each other as well.
+        let by = if atomic { None } else { self.by(worker) };
+        if by.is_some_and(|by| worker.beside.told.has((kind, word, mask), by)) {
+            return;
+        }
         let mut part = self.possible.part(word).lock();
         if let Some(cells) = part.get_mut(&word) {
-            self.access_beside(worker, findings, at, (kind, word, mask), atomic, cells);
+            let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, cells);
+            if let Some(by) = by.filter(|_| nothing_new) {
+                worker.beside.told.add((kind, word, mask), by);
+            }
         }
     }
 
@@ -345,8 +391,16 @@ pub(super) struct Beside {
     pub(super) flagged: keirin_core::analysis::tasks::Flagged,
     /// It is about second cells now.
     pub(super) is_on: bool,
-    /// Possible accesses that it has told lately, as they are noted for the hooks.
-    told: Box<[u64; RECENT]>,
+    told: Told,
+    /// Possible accesses of the running task that were not counted for all yet.
+    accesses: u64,
+}
+
+impl Beside {
+    /// Steps have other numbers from now on.
+    pub(super) fn steps_changed(&mut self) {
+        self.told.clear();
+    }
 }
 
 impl Default for Beside {
@@ -356,7 +410,8 @@ impl Default for Beside {
             seen: 0,
             flagged: keirin_core::analysis::tasks::Flagged::default(),
             is_on: false,
-            told: Box::new([0; RECENT]),
+            told: Told::default(),
+            accesses: 0,
         }
     }
 }

@@ -1,21 +1,48 @@
 //! What the compiler's pass tells beside accesses: values, conditions of branches, what their other sides would do, loops.
 //!
 //! Values and conditions are for traces only. What other sides would do is for analyses of tasks as well.
+//!
+//! In a schedule of the same run a branch can go the other way only if it depends on something that was read while, or after, the order
+//! of tasks decided what is there: under a lock, by an atomic operation, after a wait for another task's signal; or
+//! by a read that races. Until the first of these, analyses in the program are not told what other sides would do, and programs
+//! do not work it out. What hides behind a read that races is missed so if nothing else came before; the race itself is told. Traces have
+//! all of it.
 
 use super::{is_on, watcher, with};
+use crate::watcher::OtherSides;
 use keirin_core::event::{AccessKind, LockMode, Op};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Somebody wants to hear what the other sides of branches would do.
-static OTHER_SIDES: AtomicBool = AtomicBool::new(false);
+/// Not 0 while somebody wants to hear what the other sides of branches would do. Programs look at it themselves.
+#[allow(non_upper_case_globals)]
+#[unsafe(no_mangle)]
+static __keirin_other_sides: AtomicU32 = AtomicU32::new(0);
+/// Somebody will, once [`order_decides`].
+static AWAITED: AtomicBool = AtomicBool::new(false);
 
-pub(super) fn set_minds_other_sides(minds: bool) {
-    OTHER_SIDES.store(minds, Ordering::Relaxed);
+pub(super) fn set_minds_other_sides(when: OtherSides) {
+    __keirin_other_sides.store(u32::from(when == OtherSides::Always), Ordering::Relaxed);
+    AWAITED.store(when == OtherSides::OnceOrderDecides, Ordering::Relaxed);
 }
 
-/// True if the run looks at what the other sides of branches would do.
+/// True if the run looks, or will look, at what the other sides of branches would do.
 pub(crate) fn minds_other_sides() -> bool {
-    OTHER_SIDES.load(Ordering::Relaxed)
+    are_other_sides_told() || AWAITED.load(Ordering::Relaxed)
+}
+
+#[inline]
+fn are_other_sides_told() -> bool {
+    __keirin_other_sides.load(Ordering::Relaxed) != 0
+}
+
+/// What the calling thread reads from now on may depend on the order of tasks. (Others are told the same when they meet something of the
+/// kind, or come after this thread: so that nobody needs to look out for it.)
+#[inline]
+pub(crate) fn order_decides() {
+    if AWAITED.load(Ordering::Relaxed) {
+        __keirin_other_sides.store(1, Ordering::Relaxed);
+        AWAITED.store(false, Ordering::Relaxed);
+    }
 }
 
 fn is_recorded() -> bool {
@@ -63,7 +90,7 @@ pub fn branch(taken: bool, formula: &[u8], reads: &[u32], pc: usize) {
 
 /// An access that the side would do that the last branch did not take.
 pub fn other_access(kind: AccessKind, addr: usize, size: usize, pc: usize) {
-    if minds_other_sides() {
+    if are_other_sides_told() {
         with(|watcher, thread| watcher.other_access(thread, kind, addr, size, pc));
     }
 }
@@ -81,14 +108,14 @@ pub fn other_value(bits: u64) {
 
 /// A lock that the side would acquire or release that the last branch did not take.
 pub fn other_lock(lock: usize, mode: LockMode, acquire: bool, pc: usize) {
-    if minds_other_sides() {
+    if are_other_sides_told() {
         with(|watcher, thread| watcher.other_lock(thread, lock, mode, acquire, pc));
     }
 }
 
 /// All that is known of the other side was told.
 pub fn other_end() {
-    if minds_other_sides() {
+    if are_other_sides_told() {
         with(|watcher, thread| watcher.other_end(thread));
     }
 }
