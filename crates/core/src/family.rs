@@ -78,13 +78,25 @@ impl Families {
 }
 
 /// The locksets that a task has held since some time.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct History {
     /// The current lockset and how many changes there were.
     current: LocksetId,
     version: u32,
     /// Former locksets of which no later one is a subset, with the version at which each was left.
     former: Vec<(u32, LocksetId)>,
+}
+
+impl Clone for History {
+    fn clone(&self) -> Self {
+        Self { current: self.current, version: self.version, former: self.former.clone() }
+    }
+
+    /// The memory of the list is kept.
+    fn clone_from(&mut self, other: &Self) {
+        (self.current, self.version) = (other.current, other.version);
+        self.former.clone_from(&other.former);
+    }
 }
 
 impl Default for History {

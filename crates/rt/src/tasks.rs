@@ -129,6 +129,13 @@ struct Worker {
     beside: Beside,
 }
 
+/// What becomes of an access that cells are shown.
+enum Look<'a, C> {
+    /// It is compared with what is there, and kept.
+    Keep(&'a mut Cells<C>),
+    Compare(&'a Cells<C>),
+}
+
 /// What a thread keeps, for the one who stops all others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct WorkerOf(*mut Worker);
@@ -336,9 +343,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         worker: &mut Worker,
         findings: &mut Findings,
         at: &RawStep,
-        (kind, word, mask): (AccessKind, usize, u8),
+        what: (AccessKind, usize, u8),
         atomic: bool,
         cells: &mut Cells<A::Cell>,
+    ) -> bool {
+        self.look_in_full(worker, findings, at, what, atomic, Look::Keep(cells))
+    }
+
+    /// The same, or the access is only compared.
+    #[inline]
+    fn look_in_full(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        (kind, word, mask): (AccessKind, usize, u8),
+        atomic: bool,
+        look: Look<'_, A::Cell>,
     ) -> bool {
         if worker.step.0 >= words::MOST_STEPS {
             // There is no room for such a number in a word.
@@ -384,16 +405,22 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             flagged: &mut worker.flagged,
         };
         let mut nothing_new = true;
-        cells.touch(mask, |cell, covered| {
-            let mut runs = runs::of(covered).map(|(first, size)| (Addr((word + first) as u64), size));
-            let Some((addr, size)) = runs.next() else { return };
-            let part = Part { kind, addr, size, whole: covered == mask };
-            let before = now.flagged.ranges().len();
-            nothing_new &= self.analysis.access(&mut now, cell, part, findings);
-            // A cell may be about bytes with others between them.
-            let rules: Vec<Rule> = now.flagged.ranges()[before..].iter().map(|range| range.2).collect();
-            runs.for_each(|(addr, size)| rules.iter().for_each(|rule| now.flagged.add(addr, size, *rule)));
-        });
+        match look {
+            Look::Keep(cells) => cells.touch(mask, |cell, covered| {
+                let Some((part, rest)) = parts_of(kind, word, (covered, mask)) else { return };
+                let before = now.flagged.ranges().len();
+                nothing_new &= self.analysis.access(&mut now, cell, part, findings);
+                flag_rest(now.flagged, before, rest);
+            }),
+            Look::Compare(cells) => {
+                for (bytes, cell) in cells.iter() {
+                    let Some((part, rest)) = parts_of(kind, word, (bytes & mask, mask)) else { continue };
+                    let before = now.flagged.ranges().len();
+                    self.analysis.compare(&mut now, cell, part, findings);
+                    flag_rest(now.flagged, before, rest);
+                }
+            }
+        }
         drop(sets);
         if worker.questions.dropped.take() {
             self.dropped.store(true, Ordering::Relaxed);
@@ -462,6 +489,28 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.findings.list().len() > thread.told.len() {
             telling::new_findings(self, thread);
         }
+    }
+}
+
+/// The first stretch of the bytes of a word that an access covers, of all that it is about, and the others: a cell may be about bytes with others
+/// between them.
+#[inline]
+fn parts_of(
+    kind: AccessKind,
+    word: usize,
+    (covered, all): (u8, u8),
+) -> Option<(Part, impl Iterator<Item = (Addr, u32)>)> {
+    let mut runs = runs::of(covered).map(move |(first, size)| (Addr((word + first) as u64), size));
+    let (addr, size) = runs.next()?;
+    Some((Part { kind, addr, size, whole: covered == all }, runs))
+}
+
+/// What was flagged of the first stretch since then is flagged of the others.
+#[inline]
+fn flag_rest(flagged: &mut Flagged, before: usize, rest: impl Iterator<Item = (Addr, u32)>) {
+    if flagged.ranges().len() > before {
+        let rules: Vec<Rule> = flagged.ranges()[before..].iter().map(|range| range.2).collect();
+        rest.for_each(|(addr, size)| rules.iter().for_each(|rule| flagged.add(addr, size, *rule)));
     }
 }
 

@@ -275,7 +275,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn other_end(&self, thread: &mut Thread) {
-        Self::parts_at_once(thread).0.side = None;
+        self.end_of_side(thread);
     }
 
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, _: usize) {

@@ -1,10 +1,15 @@
 //! What the other sides of branches would access: *possible* accesses, beside the real ones.
 //!
 //! A possible access must not take the place of a real one, and what is found with it is no more than suspected. So each word
-//! that a possible access touches gets a second set of cells, which starts with what is known about the word and then sees all of
-//! its accesses, real and possible ones. What the analysis finds there is told if a possible access takes part; else the
-//! word's own cells tell it. The guarantee is that of the analysis: if accesses of the word conflict, real or possible,
-//! one of the two sets of cells tells.
+//! that a possible access touches gets a second set of cells.
+//!
+//! - **Races** are between two accesses, so that it is enough to keep the possible ones there: a possible access is compared with both sets
+//!   of cells and kept in the second one, a real one is compared with both and kept in the first one.
+//! - Other analyses look at more than two. For them the second set starts with what is known about the word and then sees all of
+//!   its accesses, real and possible ones. What they find there is told if a possible access takes part; else the
+//!   word's own cells tell it.
+//!
+//! The guarantee is that of the analysis: if accesses of the word conflict, real or possible, one of the two sets of cells tells.
 //!
 //! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
 //! after they were remembered. It is set before the word is looked at: a real access at the same time is in the word by then, or
@@ -14,7 +19,7 @@
 //! nothing about the order in which the run takes its locks.
 //!
 //! **Left out:** what a step does that all others come before or after; what the step has done itself without locks, as then the
-//! real access says it all; groups of locations; more than [`MOST_WORDS`] words.
+//! real access says it all; what it has told before ([`told`]); groups of locations; more than [`MOST_WORDS`] words.
 //!
 //! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
 //! with possible accesses has its cells twice.
@@ -25,7 +30,7 @@
 mod told;
 
 use super::words::{Form, TaskWord, number_of};
-use super::{TaskDriver, Worker, step};
+use super::{Look, TaskDriver, Worker, step};
 use crate::layout;
 use crate::places;
 use crate::shadow::{Cells, words as words_of};
@@ -34,12 +39,13 @@ use crate::thread::Thread;
 use crate::watch;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
+use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::sptree::StepId;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use told::{By, Told};
+use told::{Access, By, Told};
 
 /// Part of the size in a place: it is a possible access.
 pub(crate) const POSSIBLE: u32 = 0x80;
@@ -221,17 +227,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 {
             return;
         }
-        // What is pending is told later, and compared then.
-        let (worker, _) = self.at_gate(thread);
-        let worker = if worker.slot.is_some() { worker } else { self.acting(thread).0 };
+        let worker = self.supposing(thread);
         worker.beside.accesses += 1;
         if worker.step.0 == self.serial.load(Ordering::Relaxed) || worker.step.0 >= super::words::MOST_STEPS {
             return;
         }
         let by = self.by(worker);
-        if by.is_some_and(|by| {
-            words_of(addr, size).all(|(word, mask)| worker.beside.told.has((kind, word, mask), by))
-        }) {
+        let told = |(word, mask), by| {
+            let has = |is_possible| worker.beside.told.has(Access { kind, word, mask, is_possible }, by);
+            has(true) || has(false)
+        };
+        if by.is_some_and(|by| words_of(addr, size).all(|part| told(part, by))) {
             return;
         }
         let plain = worker.side.is_none() && self.is_plain(worker);
@@ -254,26 +260,61 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     self.possible.refused.fetch_add(1, Ordering::Relaxed);
                     None
                 }
-                Entry::Vacant(place) => {
-                    let locked = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed));
-                    locked.map(|mut locked| {
-                        let known = locked.record().cells.iter().cloned().collect();
-                        locked.settle(word, |step| self.is_past(step));
-                        self.possible.words.fetch_add(1, Ordering::Relaxed);
-                        place.insert(known)
-                    })
-                }
+                Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
             };
             if let Some(cells) = cells {
-                let nothing_new = self.access_beside(worker, findings, &at, (kind, word, mask), false, cells);
+                let what = (kind, word, mask);
+                let nothing_new = self.access_beside(worker, findings, &at, what, false, Look::Keep(cells));
+                drop(part);
+                if A::ONLY_RACES {
+                    // After it can be seen by others: who comes at the same time sees it, or is seen.
+                    self.on_cells(word, |cells| {
+                        self.access_beside(worker, findings, &at, what, false, Look::Compare(cells));
+                    });
+                }
                 if let Some(by) = by.filter(|_| nothing_new) {
-                    worker.beside.told.add((kind, word, mask), by);
+                    worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
                 }
             }
-            drop(part);
             worker.swap_side();
         }
         self.after(thread);
+    }
+
+    /// The other side was told.
+    pub(super) fn end_of_side(&self, thread: &mut Thread) {
+        let (worker, _) = Self::parts_at_once(thread);
+        if let Some(side) = worker.side.take() {
+            worker.beside.side_before = side;
+        }
+    }
+
+    /// What the thread keeps of its task, for something that the task would do. What is pending is told later, and compared then.
+    #[inline]
+    fn supposing<'a>(&self, thread: &'a mut Thread) -> &'a mut Worker {
+        if Self::parts_at_once(thread).0.slot.is_none() {
+            return self.acting(thread).0;
+        }
+        self.at_gate(thread).0
+    }
+
+    /// New second cells of a word, if it can be looked at.
+    fn second_cells(&self, word: usize) -> Option<Cells<A::Cell>> {
+        let known = if A::ONLY_RACES {
+            Cells::default()
+        } else {
+            self.on_cells(word, |cells| cells.iter().cloned().collect())?
+        };
+        self.possible.words.fetch_add(1, Ordering::Relaxed);
+        Some(known)
+    }
+
+    /// Does something with the cells of a word.
+    fn on_cells<R>(&self, word: usize, act: impl FnOnce(&Cells<A::Cell>) -> R) -> Option<R> {
+        let mut locked = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))?;
+        let result = act(&locked.record().cells);
+        locked.settle(word, |step| self.is_past(step));
+        Some(result)
     }
 
     /// Who does what the thread does now, as far as what it told before depends on it; none if it must tell all.
@@ -314,19 +355,21 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         // Atomic operations exclude each other as well.
         let by = if atomic { None } else { self.by(worker) };
-        if by.is_some_and(|by| worker.beside.told.has((kind, word, mask), by)) {
+        let access = Access { kind, word, mask, is_possible: false };
+        if by.is_some_and(|by| worker.beside.told.has(access, by)) {
             return;
         }
         let mut part = self.possible.part(word).lock();
         if let Some(cells) = part.get_mut(&word) {
-            let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, cells);
+            let look = if A::ONLY_RACES { Look::Compare(cells) } else { Look::Keep(cells) };
+            let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, look);
             if let Some(by) = by.filter(|_| nothing_new) {
-                worker.beside.told.add((kind, word, mask), by);
+                worker.beside.told.add(access, by);
             }
         }
     }
 
-    /// An access, of second cells. True if another one of the kind would tell and change nothing.
+    /// An access that is compared with possible ones, or is one. True if another one of the kind would tell and change nothing.
     fn access_beside(
         &self,
         worker: &mut Worker,
@@ -334,12 +377,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         at: &RawStep,
         what: (AccessKind, usize, u8),
         atomic: bool,
-        cells: &mut Cells<A::Cell>,
+        look: Look<'_, A::Cell>,
     ) -> bool {
         let mut found = std::mem::take(&mut worker.beside.findings);
         std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
         worker.beside.is_on = true;
-        let nothing_new = self.access_in_full(worker, &mut found, at, what, atomic, cells);
+        let nothing_new = self.look_in_full(worker, &mut found, at, what, atomic, look);
         worker.beside.is_on = false;
         std::mem::swap(&mut worker.flagged, &mut worker.beside.flagged);
         let new = &found.list()[worker.beside.seen..];
@@ -356,7 +399,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// A lock that the other side of a branch would take or release.
     pub(super) fn possible_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool) {
-        let (worker, _) = self.acting(thread);
+        let worker = self.supposing(thread);
         let Some(id) = self.on_object(lock, |objects| {
             let (id, _, new) = objects.lock();
             if new {
@@ -366,7 +409,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }) else {
             return;
         };
-        let mut side = worker.side.take().unwrap_or_else(|| worker.data.history.clone());
+        let mut side = worker.side.take().unwrap_or_else(|| {
+            let mut side = std::mem::take(&mut worker.beside.side_before);
+            side.clone_from(&worker.data.history);
+            side
+        });
         worker.sets.get_or_insert_default().suppose(&self.sets, &mut side, (id, mode), acquire);
         worker.side = Some(side);
     }
@@ -392,6 +439,8 @@ pub(super) struct Beside {
     /// It is about second cells now.
     pub(super) is_on: bool,
     told: Told,
+    /// The locks of the side that was told last, for the memory of its list.
+    side_before: History,
     /// Possible accesses of the running task that were not counted for all yet.
     accesses: u64,
 }
@@ -411,6 +460,7 @@ impl Default for Beside {
             flagged: keirin_core::analysis::tasks::Flagged::default(),
             is_on: false,
             told: Told::default(),
+            side_before: History::default(),
             accesses: 0,
         }
     }

@@ -63,6 +63,17 @@ pub trait TaskAnalysis {
         findings: &mut Findings,
     ) -> bool;
 
+    /// Tells what [`TaskAnalysis::access`] would, and keeps nothing.
+    fn compare<S: Relations>(
+        &self,
+        now: &mut Present<'_, S>,
+        cell: &Self::Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) {
+        self.access(now, &mut cell.clone(), part, findings);
+    }
+
     /// A location is declared to belong to a group. By default nothing happens.
     fn group(&self, group: GroupId, addr: Addr, size: u32) {
         let _ = (group, addr, size);

@@ -138,28 +138,10 @@ impl TaskAnalysis for PtRacer {
         if is_superfluous(now, cell, part.kind, locks) {
             return true;
         }
-        if !now.locksets.excludes(cell.first.locks, locks) {
-            for (past, kind) in cell.first.races(&mut now.order, part.kind) {
-                if !self.goes_on {
-                    return tell(now, cell, part, past, kind, findings);
-                }
-                now.race(part, past, kind, findings);
-            }
-        }
-        if let Some(others) = &cell.others
-            && (part.kind == AccessKind::Write || others.written)
-        {
-            for class in &others.classes {
-                if now.locksets.excludes(class.locks, locks) {
-                    continue;
-                }
-                for (past, kind) in class.races(&mut now.order, part.kind) {
-                    if !self.goes_on {
-                        return tell(now, cell, part, past, kind, findings);
-                    }
-                    now.race(part, past, kind, findings);
-                }
-            }
+        if self.find_races(now, cell, part, locks, findings) {
+            *cell = Cell::default();
+            cell.first.locks = TOLD;
+            return true;
         }
         let entry = now.entry();
         if cell.first.locks == locks {
@@ -171,6 +153,19 @@ impl TaskAnalysis for PtRacer {
             keep_in_others(now, cell, part.kind, locks, entry);
         }
         true
+    }
+
+    fn compare<S: Relations>(
+        &self,
+        now: &mut Present<'_, S>,
+        cell: &Cell,
+        part: Part,
+        findings: &mut Findings,
+    ) {
+        if cell.first.locks != TOLD && cell.first.era == now.era {
+            let locks = now.race_locks();
+            self.find_races(now, cell, part, locks, findings);
+        }
     }
 
     fn visit_steps(cell: &mut Cell, visit: &mut impl FnMut(&mut StepId)) {
@@ -189,6 +184,34 @@ impl TaskAnalysis for PtRacer {
             .as_ref()
             .map_or(0, |others| size_of::<Others>() + others.classes.capacity() * size_of::<Class>());
         vector + beside(&cell.first) + others.iter().map(beside).sum::<usize>()
+    }
+}
+
+impl PtRacer {
+    /// Tells races of the current access with what is kept. True if the location is done with.
+    #[inline]
+    fn find_races<S: Relations>(
+        &self,
+        now: &mut Present<'_, S>,
+        cell: &Cell,
+        part: Part,
+        locks: LocksetId,
+        findings: &mut Findings,
+    ) -> bool {
+        let others = cell.others.as_deref().filter(|others| part.kind == AccessKind::Write || others.written);
+        let others = others.map_or(&[][..], |others| &others.classes);
+        for class in std::iter::once(&cell.first).chain(others) {
+            if now.locksets.excludes(class.locks, locks) {
+                continue;
+            }
+            for (past, kind) in class.races(&mut now.order, part.kind) {
+                now.race(part, past, kind, findings);
+                if !self.goes_on {
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 
@@ -212,21 +235,6 @@ impl KeepsPlain for PtRacer {
         }
         Some(Plain { write: cell.first.writes.only_one()?, reads: cell.first.reads.only_two()? })
     }
-}
-
-#[cold]
-fn tell<S: Relations>(
-    now: &mut Present<'_, S>,
-    cell: &mut Cell,
-    part: Part,
-    past: Entry,
-    kind: AccessKind,
-    findings: &mut Findings,
-) -> bool {
-    *cell = Cell::default();
-    cell.first.locks = TOLD;
-    now.race(part, past, kind, findings);
-    true
 }
 
 /// True if the step has done the same under a part of the locks: whoever races with the access races with what is kept there.

@@ -1,8 +1,9 @@
 //! What a thread has told lately where possible accesses are: whoever does the same again has nothing to tell.
 //!
 //! Of races, a step that has accessed some bytes has nothing to add by another access of the kind under the same locks, whatever it did
-//! between ([`TaskAnalysis::ONLY_RACES`]), and be one of them possible and the other one real: the second cells that have one of them do without
-//! the other one. Other analyses say whether there is more to tell as long as neither locks nor blocks change.
+//! between ([`TaskAnalysis::ONLY_RACES`]): a real one nothing to a real one, and a possible one to neither. (What a real access
+//! races with is more than what a possible one does, for one branch less has to go the other way.) Other analyses say whether there is more to
+//! tell as long as neither locks nor blocks change.
 //!
 //! **Who may touch what.** [`Told`]: its thread.
 //!
@@ -13,6 +14,27 @@ use keirin_core::event::AccessKind;
 
 /// Accesses that a thread remembers.
 const ENTRIES: usize = 1 << 11;
+
+/// An access of some bytes of a word.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub(super) kind: AccessKind,
+    pub(super) word: usize,
+    pub(super) mask: u8,
+    pub(super) is_possible: bool,
+}
+
+impl Access {
+    /// A number that no other one has, and where it is kept.
+    #[inline]
+    fn number(self) -> (u64, usize) {
+        let word = self.word / WORD_BYTES;
+        let kind = usize::from(self.kind == AccessKind::Write) << 1 | usize::from(self.is_possible);
+        // Stretches of memory begin at different places; the four kinds of a word have places side by side.
+        let place = (word << 2 | kind).wrapping_add((word >> 9).wrapping_mul(0x9e37));
+        ((word as u64) << 10 | u64::from(self.mask) << 2 | kind as u64, place % ENTRIES)
+    }
+}
 
 /// Who does something: the step, and its locks or whatever else must be the same; and in which life of the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,26 +57,15 @@ impl Default for Told {
 }
 
 impl Told {
-    /// A number for an access of some bytes of a word, and where it is kept.
     #[inline]
-    fn number(kind: AccessKind, word: usize, mask: u8) -> (u64, usize) {
-        let word = word / WORD_BYTES;
-        let number = (word as u64) << 9 | u64::from(mask) << 1 | u64::from(kind == AccessKind::Write);
-        // Stretches of memory begin at different places; reads and writes of a word have two of them.
-        let place = (word << 1 | usize::from(kind == AccessKind::Write))
-            .wrapping_add((word >> 10).wrapping_mul(0x9e37));
-        (number, place % ENTRIES)
-    }
-
-    #[inline]
-    pub(super) fn has(&self, (kind, word, mask): (AccessKind, usize, u8), by: By) -> bool {
-        let (number, place) = Self::number(kind, word, mask);
+    pub(super) fn has(&self, access: Access, by: By) -> bool {
+        let (number, place) = access.number();
         self.0[place] == (number, by)
     }
 
     #[inline]
-    pub(super) fn add(&mut self, (kind, word, mask): (AccessKind, usize, u8), by: By) {
-        let (number, place) = Self::number(kind, word, mask);
+    pub(super) fn add(&mut self, access: Access, by: By) {
+        let (number, place) = access.number();
         self.0[place] = (number, by);
     }
 
