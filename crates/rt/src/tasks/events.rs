@@ -109,17 +109,19 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             self.sets.lock().discipline.hazard();
         }
         let mut tasks = self.tasks.lock();
+        let mut is_alone = false;
         match act(&mut tasks, slot, worker) {
             Ok(effect) => {
+                is_alone = effect == Effect::Serial;
                 self.new_step(worker);
-                if effect == Effect::Serial {
+                if is_alone {
                     self.era.fetch_add(1, Ordering::Relaxed);
                     self.dropped.store(false, Ordering::Relaxed);
                 }
                 self.note_alone(&tasks);
                 self.note_edges(&tasks);
                 self.refresh(worker, &tasks);
-                let serial = if effect == Effect::Serial { worker.step } else { StepId::NONE };
+                let serial = if is_alone { worker.step } else { StepId::NONE };
                 self.serial.store(serial.0, Ordering::Relaxed);
                 if worker.step.0 >= words::MOST_STEPS {
                     self.overflown.fetch_add(1, Ordering::Relaxed);
@@ -129,6 +131,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         let due = tasks.structure().collapsed() >= super::sweep::LEAST;
         drop(tasks);
+        if is_alone {
+            self.possible.renew();
+        }
         if due {
             self.sweep_if_due(thread);
         }

@@ -108,7 +108,7 @@ impl<A: KeepsPlain> Possible<A> {
         &self.parts[(hash >> 32) as usize % PARTS]
     }
 
-    /// False if the run has told no possible access yet.
+    /// False if no possible access was told since one task was alone.
     #[inline(always)]
     pub(super) fn is_any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
@@ -170,6 +170,21 @@ impl<A: KeepsPlain> Possible<A> {
                     self.words.fetch_sub(1, Ordering::Relaxed);
                 }
             }
+        }
+    }
+
+    /// One task is alone: what was told so far comes before all that follows.
+    pub(super) fn renew(&self) {
+        if !self.is_any() {
+            return;
+        }
+        self.any.store(false, Ordering::Relaxed);
+        self.lives.fetch_add(1, Ordering::Relaxed);
+        for part in &self.parts {
+            let mut part = part.lock();
+            part.keys().for_each(|word| self.block(*word).store(0, Ordering::Relaxed));
+            self.words.fetch_sub(part.len(), Ordering::Relaxed);
+            part.clear();
         }
     }
 

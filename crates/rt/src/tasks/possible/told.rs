@@ -13,7 +13,7 @@ use crate::layout::WORD_BYTES;
 use keirin_core::event::AccessKind;
 
 /// Accesses that a thread remembers.
-const ENTRIES: usize = 1 << 11;
+const ENTRIES: usize = 1 << 12;
 
 /// An access of some bytes of a word.
 #[derive(Clone, Copy)]
