@@ -210,7 +210,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = to;
         }
-        if self.possible.is_any() && self.possible.may_be_in(addr, size) {
+        if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size) {
             self.run_meets_possible(thread, run, addr, size);
         }
         // The hooks pass over an access only if they may pass over all words of it.

@@ -31,7 +31,7 @@ mod told;
 
 use super::words::{Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
-use crate::layout;
+use crate::layout::WORD_BYTES;
 use crate::places;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
@@ -41,7 +41,7 @@ use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
-use keirin_core::sptree::StepId;
+use keirin_core::sptree::{Relation, StepId};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -51,11 +51,13 @@ use told::{Access, By, Told};
 pub(crate) const POSSIBLE: u32 = 0x80;
 
 /// Bytes whose words have their bits in one number.
-const BLOCK_BYTES: usize = 64 * layout::WORD_BYTES;
+const BLOCK_BYTES: usize = 64 * WORD_BYTES;
 /// Log2 of how many such numbers there are.
 const BLOCKS_BITS: u32 = 16;
 /// Parts of the table.
 const PARTS: usize = 64;
+/// In place of a step: there are several, of which none comes after all others.
+const SEVERAL: u32 = StepId::NONE.0 - 1;
 /// So many words can have second cells.
 const MOST_WORDS: usize = 1 << 20;
 
@@ -66,6 +68,8 @@ type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAn
 pub(super) struct Possible<A: KeepsPlain> {
     any: AtomicBool,
     bits: Box<[AtomicU64]>,
+    /// For each of these numbers the step that all others with possible accesses there come before; or [`SEVERAL`].
+    last_steps: Box<[AtomicU32]>,
     parts: Box<[Spin<Part<A>>]>,
     words: AtomicUsize,
     /// How often words were forgotten that may have some.
@@ -80,6 +84,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
         Self {
             any: AtomicBool::new(false),
             bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
+            last_steps: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(StepId::NONE.0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
             lives: AtomicU32::new(0),
@@ -90,21 +95,27 @@ impl<A: KeepsPlain> Default for Possible<A> {
 }
 
 impl<A: KeepsPlain> Possible<A> {
+    /// Where the words around an address have their bits.
+    #[inline(always)]
+    fn block_index(addr: usize) -> usize {
+        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> (64 - BLOCKS_BITS)) as usize
+    }
+
     /// The bits of the words around an address.
     #[inline(always)]
     fn block(&self, addr: usize) -> &AtomicU64 {
-        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.bits[(hash >> (64 - BLOCKS_BITS)) as usize]
+        &self.bits[Self::block_index(addr)]
     }
 
     /// The bit of the word that holds an address.
     #[inline(always)]
     fn bit(addr: usize) -> u64 {
-        1 << (addr % BLOCK_BYTES / layout::WORD_BYTES)
+        1 << (addr % BLOCK_BYTES / WORD_BYTES)
     }
 
     fn part(&self, addr: usize) -> &Spin<Part<A>> {
-        let hash = ((addr / layout::WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = ((addr / WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.parts[(hash >> 32) as usize % PARTS]
     }
 
@@ -121,15 +132,21 @@ impl<A: KeepsPlain> Possible<A> {
     }
 
     /// False if no word of a range has possible accesses.
+    fn may_be_in(&self, addr: usize, size: usize) -> bool {
+        self.may_be_there(addr, size, |_| true)
+    }
+
+    /// The same, as far as some steps matter.
     #[inline(always)]
-    pub(super) fn may_be_in(&self, addr: usize, size: usize) -> bool {
+    fn may_be_there(&self, addr: usize, size: usize, mut matters: impl FnMut(&AtomicU32) -> bool) -> bool {
         let (mut from, end) = (addr, addr + size);
         while from < end {
             let to = end.min((from | (BLOCK_BYTES - 1)) + 1);
             // All bits from the first word on, up to the last one.
             let mask = (u64::MAX << Self::bit(from).trailing_zeros())
                 & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()));
-            if self.block(from).load(Ordering::Relaxed) & mask != 0 {
+            let index = Self::block_index(from);
+            if self.bits[index].load(Ordering::Relaxed) & mask != 0 && matters(&self.last_steps[index]) {
                 return true;
             }
             from = to;
@@ -182,7 +199,11 @@ impl<A: KeepsPlain> Possible<A> {
         self.lives.fetch_add(1, Ordering::Relaxed);
         for part in &self.parts {
             let mut part = part.lock();
-            part.keys().for_each(|word| self.block(*word).store(0, Ordering::Relaxed));
+            for word in part.keys() {
+                let index = Self::block_index(*word);
+                self.bits[index].store(0, Ordering::Relaxed);
+                self.last_steps[index].store(StepId::NONE.0, Ordering::Relaxed);
+            }
             self.words.fetch_sub(part.len(), Ordering::Relaxed);
             part.clear();
         }
@@ -192,6 +213,13 @@ impl<A: KeepsPlain> Possible<A> {
     pub(super) fn visit_steps(&self, mut visit: impl FnMut(&mut StepId)) {
         if !self.is_any() {
             return;
+        }
+        for last in &self.last_steps {
+            let mut step = StepId(last.load(Ordering::Relaxed));
+            if step.is_some() && step.0 != SEVERAL {
+                visit(&mut step);
+                last.store(step.0, Ordering::Relaxed);
+            }
         }
         for part in &self.parts {
             for (_, cell) in part.lock().values_mut().flat_map(Cells::iter_mut) {
@@ -209,9 +237,7 @@ impl<A: KeepsPlain> Possible<A> {
 /// The bytes of a word that lie in a range.
 fn bytes_within(word: usize, addr: usize, size: usize) -> u8 {
     let end = addr.saturating_add(size);
-    (0..layout::WORD_BYTES)
-        .filter(|byte| (addr..end).contains(&(word + byte)))
-        .fold(0, |mask, byte| mask | 1 << byte)
+    (0..WORD_BYTES).filter(|byte| (addr..end).contains(&(word + byte))).fold(0, |mask, byte| mask | 1 << byte)
 }
 
 /// True if some step of a finding is a possible access.
@@ -267,6 +293,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
+            self.note_step(worker, word);
             self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
             let mut part = self.possible.part(word).lock();
             let cells = match part.entry(word) {
@@ -311,6 +338,34 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return self.acting(thread).0;
         }
         self.at_gate(thread).0
+    }
+
+    /// The running step has a possible access of a word.
+    fn note_step(&self, worker: &mut Worker, word: usize) {
+        let last = &self.possible.last_steps[Possible::<A>::block_index(word)];
+        let mut before = last.load(Ordering::Relaxed);
+        while before != worker.step.0 && before != SEVERAL {
+            let now = if self.is_mine_or_before(worker, before) { worker.step.0 } else { SEVERAL };
+            match last.compare_exchange(before, now, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => before = other,
+            }
+        }
+    }
+
+    /// False if a real access of the running step, of a range, has nothing to do with possible ones.
+    #[inline(always)]
+    pub(super) fn may_meet_possible(&self, worker: &mut Worker, addr: usize, size: usize) -> bool {
+        self.possible.may_be_there(addr, size, |last| {
+            let last = last.load(Ordering::Relaxed);
+            // Of races: whatever comes before this step is nothing to it. Other analyses want to see what it does beside its own ones.
+            !A::ONLY_RACES || last == SEVERAL || !self.is_mine_or_before(worker, last)
+        })
+    }
+
+    #[inline]
+    fn is_mine_or_before(&self, worker: &mut Worker, step: u32) -> bool {
+        step == StepId::NONE.0 || self.relation(worker, StepId(step)) == Relation::Before
     }
 
     /// New second cells of a word, if it can be looked at.
@@ -365,7 +420,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (kind, word, mask): (AccessKind, usize, u8),
         atomic: bool,
     ) {
-        if !self.possible.may_have(word) {
+        if !self.may_meet_possible(worker, word, WORD_BYTES) {
             return;
         }
         // Atomic operations exclude each other as well.
