@@ -66,6 +66,22 @@ fn lean() {
     tell("lean");
 }
 
+/// Without values, which are told throughout.
+#[test]
+fn other_sides_are_told_only_if_somebody_listens() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = Path::new(FOLDER).join("programs/figure_4.cpp");
+    let executable = built("19", &source, &["--branches"], &["-O1"], &[], folder.path());
+    let said = |command: &mut Command| String::from_utf8_lossy(&good(command).stdout).into_owned();
+    let told = said(&mut Command::new(&executable));
+    let others =
+        ["  other acquire L1", "  other read4 X", "  other write4 Y", "  other read4 X", "  other write4 Y"];
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("  other")).collect();
+    assert_eq!(lines, others, "{told}");
+    let untold = said(Command::new(&executable).env("FAKE_DEAF", "1"));
+    assert!(!untold.contains("other") && !untold.contains("branch"), "{untold}");
+}
+
 /// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
 #[test]
 #[ignore = "needs clang-16 and llvm-16-dev, which only `./test --long` installs"]

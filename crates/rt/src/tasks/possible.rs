@@ -72,8 +72,8 @@ pub(super) struct Possible<A: KeepsPlain> {
     last_steps: Box<[AtomicU32]>,
     parts: Box<[Spin<Part<A>>]>,
     words: AtomicUsize,
-    /// How often words were forgotten that may have some.
-    lives: AtomicU32,
+    /// How often words were forgotten that have some.
+    forgotten: AtomicU32,
     /// Accesses that were told, and those for which there was no room.
     accesses: AtomicU64,
     refused: AtomicU64,
@@ -87,7 +87,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
             last_steps: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(StepId::NONE.0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
-            lives: AtomicU32::new(0),
+            forgotten: AtomicU32::new(0),
             accesses: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
@@ -161,13 +161,15 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         if size > LONG {
-            self.lives.fetch_add(1, Ordering::Relaxed);
             for part in &self.parts {
                 let mut part = part.lock();
                 let before = part.len();
                 part.retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
-                    cells.forget(mask);
+                    if mask != 0 {
+                        self.forgotten.fetch_add(1, Ordering::Relaxed);
+                        cells.forget(mask);
+                    }
                     !cells.is_empty()
                 });
                 self.words.fetch_sub(before - part.len(), Ordering::Relaxed);
@@ -177,10 +179,10 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.may_be_in(addr, size) {
             return;
         }
-        self.lives.fetch_add(1, Ordering::Relaxed);
         for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
             let mut part = self.part(word).lock();
             if let Some(cells) = part.get_mut(&word) {
+                self.forgotten.fetch_add(1, Ordering::Relaxed);
                 cells.forget(mask);
                 if cells.is_empty() {
                     part.remove(&word);
@@ -196,7 +198,7 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         self.any.store(false, Ordering::Relaxed);
-        self.lives.fetch_add(1, Ordering::Relaxed);
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
         for part in &self.parts {
             let mut part = part.lock();
             for word in part.keys() {
@@ -389,17 +391,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Who does what the thread does now, as far as what it told before depends on it; none if it must tell all.
     #[inline]
-    fn by(&self, worker: &Worker) -> Option<By> {
-        let Worker { data, side, step, .. } = worker;
-        let lives = self.possible.lives.load(Ordering::Relaxed);
+    fn by(&self, worker: &mut Worker) -> Option<By> {
+        let Worker { data, side, step, beside, .. } = worker;
+        beside.told.renew(self.possible.forgotten.load(Ordering::Relaxed));
         let under = if A::ONLY_RACES {
-            (side.as_ref().unwrap_or(&data.history).locks().number(), 0)
-        } else if side.is_none() {
-            (data.history.version(), data.block.map_or(0, |block| block.instance))
+            side.as_ref().unwrap_or(&data.history).locks().number()
+        } else if side.is_none() && data.block.is_none() {
+            data.history.version()
         } else {
             return None;
         };
-        Some(By { step: step.0, under, lives })
+        Some(By { step: step.0, under })
     }
 
     /// What the thread has counted for itself, as long as it ran one task, is counted for all.

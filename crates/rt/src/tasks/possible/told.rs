@@ -3,7 +3,7 @@
 //! Of races, a step that has accessed some bytes has nothing to add by another access of the kind under the same locks, whatever it did
 //! between ([`TaskAnalysis::ONLY_RACES`]): a real one nothing to a real one, and a possible one to neither. (What a real access
 //! races with is more than what a possible one does, for one branch less has to go the other way.) Other analyses say whether there is more to
-//! tell as long as neither locks nor blocks change.
+//! tell as long as neither locks nor blocks change; they have entries outside of blocks only.
 //!
 //! **Who may touch what.** [`Told`]: its thread.
 //!
@@ -13,7 +13,12 @@ use crate::layout::WORD_BYTES;
 use keirin_core::event::AccessKind;
 
 /// Accesses that a thread remembers.
-const ENTRIES: usize = 1 << 12;
+const ENTRIES: usize = 1 << 13;
+
+/// An address has 47 bits, of which a word needs three less.
+const NUMBER_BITS: u32 = 44 + 10;
+/// Above these an entry says how much was forgotten by then, as far as there is room.
+const ERAS: u32 = 1 << (u64::BITS - NUMBER_BITS);
 
 /// An access of some bytes of a word.
 #[derive(Clone, Copy)]
@@ -25,7 +30,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// A number that no other one has, and where it is kept.
+    /// A number that no other one has, of at most [`NUMBER_BITS`], and where it is kept.
     #[inline]
     fn number(self) -> (u64, usize) {
         let word = self.word / WORD_BYTES;
@@ -36,23 +41,25 @@ impl Access {
     }
 }
 
-/// Who does something: the step, and its locks or whatever else must be the same; and in which life of the memory.
+/// Who does something: the step, and its set of locks, or the version of their history.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct By {
     pub(super) step: u32,
-    /// The set of locks; or the version of their history, and the block.
-    pub(super) under: (u32, u32),
-    pub(super) lives: u32,
+    pub(super) under: u32,
 }
 
-const NOBODY: By = By { step: 0, under: (0, 0), lives: 0 };
+const NOTHING: (u64, By) = (0, By { step: 0, under: 0 });
 
 /// What a thread has told.
-pub(super) struct Told(Box<[(u64, By)]>);
+pub(super) struct Told {
+    entries: Box<[(u64, By)]>,
+    /// How much was forgotten by then.
+    forgotten: u32,
+}
 
 impl Default for Told {
     fn default() -> Self {
-        Self(vec![(0, NOBODY); ENTRIES].into())
+        Self { entries: vec![NOTHING; ENTRIES].into(), forgotten: 0 }
     }
 }
 
@@ -60,17 +67,32 @@ impl Told {
     #[inline]
     pub(super) fn has(&self, access: Access, by: By) -> bool {
         let (number, place) = access.number();
-        self.0[place] == (number, by)
+        self.entries[place] == (self.dated(number), by)
     }
 
     #[inline]
     pub(super) fn add(&mut self, access: Access, by: By) {
         let (number, place) = access.number();
-        self.0[place] = (number, by);
+        self.entries[place] = (self.dated(number), by);
     }
 
-    /// Steps have other numbers from now on.
+    #[inline]
+    fn dated(&self, number: u64) -> u64 {
+        number | u64::from(self.forgotten) << NUMBER_BITS
+    }
+
+    /// Memory with possible accesses was forgotten so often: what was told before counts no more.
+    #[inline]
+    pub(super) fn renew(&mut self, forgotten: u32) {
+        if self.forgotten / ERAS != forgotten / ERAS {
+            self.clear();
+        }
+        self.forgotten = forgotten;
+    }
+
+    /// Nothing of what was told counts, for steps have other numbers from now on.
+    #[cold]
     pub(super) fn clear(&mut self) {
-        self.0.fill((0, NOBODY));
+        self.entries.fill(NOTHING);
     }
 }
