@@ -102,7 +102,7 @@ pub(super) fn tell_access(
     size: usize,
     pc: usize,
 ) {
-    if size > 16 || !driver.shortcut(thread, kind, addr, size, pc) {
+    if !driver.shortcut(thread, kind, addr, size, pc) {
         driver.access(thread, kind, addr, size, pc);
     }
 }
