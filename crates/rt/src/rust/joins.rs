@@ -57,6 +57,14 @@ pub(crate) struct Ran {
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Join {
+    call: Call,
+    halves: [Half; 2],
+}
+
+/// What is known of it from the beginning, and stays as it is. It is known by the address of this.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Call {
     /// The half that has called it, if that is untold.
     pub(crate) caller: *mut Half,
     pub(crate) pc: usize,
@@ -64,14 +72,13 @@ pub(crate) struct Join {
     pub(crate) frame: usize,
     /// It divides what the caller was spawned for.
     pub(crate) divides: bool,
-    halves: [Half; 2],
 }
 
 /// A task of a join.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Half {
-    join: *const Join,
+    call: *const Call,
     /// 0: nobody has told that it was spawned.
     task: AtomicUsize,
     /// The untold half that the thread ran before.
@@ -97,13 +104,13 @@ pub(crate) trait Teller {
     fn untold(&self) -> *mut Half;
     fn set_untold(&mut self, half: *mut Half);
     /// What the thread runs, as far as it was told, spawns a half of a join.
-    fn spawn(&mut self, join: &Join) -> usize;
+    fn spawn(&mut self, call: &Call) -> usize;
     /// The thread begins a task, or goes on with it, which runs in a function with this frame.
     fn begin(&mut self, task: usize, frame: usize) -> Ran;
     fn suspend(&mut self, ran: Ran);
     fn end(&mut self, ran: Ran);
     /// What the thread runs has waited for the halves of a join.
-    fn waited(&mut self, join: &Join);
+    fn waited(&mut self, call: &Call);
 }
 
 impl Join {
@@ -121,7 +128,7 @@ impl Join {
     ) {
         let caller = teller.untold();
         let half = || Half {
-            join,
+            call: join.cast(),
             task: AtomicUsize::new(0),
             before: std::ptr::null_mut(),
             frame: 0,
@@ -129,20 +136,19 @@ impl Join {
             ran: Ran::default(),
             untold: 0,
         };
+        let call = Call { caller, pc, frame, divides };
         // SAFETY: as the caller says.
-        let join = unsafe {
-            join.write(Join { caller, pc, frame, divides, halves: [half(), half()] });
-            &*join
-        };
+        unsafe { join.write(Join { call, halves: [half(), half()] }) };
         if caller.is_null() {
-            join.spawn_both(teller);
+            // SAFETY: nobody else knows it so far.
+            unsafe { &*join }.spawn_both(teller);
         }
     }
 
     #[cold]
     fn spawn_both(&self, teller: &mut impl Teller) {
         for half in &self.halves {
-            half.task.store(teller.spawn(self), Ordering::Relaxed);
+            half.task.store(teller.spawn(&self.call), Ordering::Relaxed);
         }
     }
 
@@ -166,28 +172,29 @@ impl Join {
         }
         let [first, second] = &self.halves;
         let untold = first.untold + second.untold + u64::from(!told[0]) + u64::from(!told[1]);
-        if self.caller.is_null() {
+        if self.call.caller.is_null() {
             if untold > 0 {
                 UNTOLD.fetch_add(untold, Ordering::Relaxed);
             }
         } else {
             // SAFETY: it is run by the calling thread, and has not ended.
-            unsafe { (*self.caller).untold += untold };
+            unsafe { (*self.call.caller).untold += untold };
         }
     }
 
     #[cold]
     #[inline(never)]
     fn tell_end(&self, teller: &mut impl Teller) {
-        if self.caller.is_null() {
-            return teller.waited(self);
+        let Call { caller, .. } = self.call;
+        if caller.is_null() {
+            return teller.waited(&self.call);
         }
         teller.set_untold(std::ptr::null_mut());
         let telling = TELLING.lock();
         // SAFETY: as above. It was spawned when a half of it was.
-        unsafe { Half::act(self.caller, teller, |teller| teller.waited(self)) };
+        unsafe { Half::act(caller, teller, |teller| teller.waited(&self.call)) };
         drop(telling);
-        teller.set_untold(self.caller);
+        teller.set_untold(caller);
     }
 }
 
@@ -244,7 +251,12 @@ impl Half {
     /// Its join has not ended, and the caller holds [`TELLING`].
     unsafe fn act<T: Teller>(half: *mut Half, teller: &mut T, act: impl FnOnce(&mut T)) {
         // SAFETY: as the caller says.
-        let (task, frame) = unsafe { ((*half).task.load(Ordering::Relaxed), (*half).frame) };
+        let (task, frame, has_begun) =
+            unsafe { ((*half).task.load(Ordering::Relaxed), (*half).frame, (*half).has_begun) };
+        if has_begun {
+            // Something was told within its own join, which nobody does. What it has belongs to the thread that runs it.
+            return act(teller);
+        }
         let ran = teller.begin(task, frame);
         act(teller);
         teller.suspend(ran);
@@ -269,12 +281,12 @@ pub(super) unsafe fn tell(half: *mut Half, teller: &mut impl Teller) {
     unsafe {
         while (*next).task.load(Ordering::Relaxed) == 0 {
             unspawned.push(next);
-            next = (*(*next).join).caller;
+            next = (*(*next).call).caller;
         }
         for half in unspawned.into_iter().rev() {
-            let join = &*(*half).join;
-            Half::act(join.caller, teller, |teller| {
-                (*half).task.store(teller.spawn(join), Ordering::Relaxed);
+            let call = &*(*half).call;
+            Half::act(call.caller, teller, |teller| {
+                (*half).task.store(teller.spawn(call), Ordering::Relaxed);
             });
         }
         (*half).ran = teller.begin((*half).task.load(Ordering::Relaxed), (*half).frame);

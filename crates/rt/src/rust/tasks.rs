@@ -7,7 +7,7 @@
 //! A task's calls are those from its own beginning on: where it runs, and what its worker was about to do, is not its own. So the
 //! end of the stack is moved there while it runs, and what earlier tasks had below is forgotten.
 
-use super::joins::{self, Half, JOIN_WORDS, Join, Ran, Teller};
+use super::joins::{self, Call, Half, JOIN_WORDS, Join, Ran, Teller};
 use super::{Stack, look_at};
 use crate::groups::{self, Task};
 use crate::thread::{SpawnsAt, Thread};
@@ -88,17 +88,19 @@ impl Teller for ToGroups {
         tls::set_untold(half.cast());
     }
 
-    fn spawn(&mut self, join: &Join) -> usize {
-        let place = std::ptr::from_ref(join) as usize;
+    fn spawn(&mut self, call: &Call) -> usize {
+        let place = std::ptr::from_ref(call) as usize;
         let look = |thread: &mut Thread| {
-            // SAFETY: the half that has called the join has not ended.
-            let caller = unsafe { join.caller.as_ref() };
-            let end = caller.map_or(thread.stack_end, |caller| caller.frame);
+            let end = match call.caller.is_null() {
+                true => thread.stack_end,
+                // SAFETY: the half that has called the join has not ended, and its frame stays as it is.
+                false => unsafe { (*call.caller).frame },
+            };
             // Perhaps it is the stack of another thread: that is within the join.
-            let stack = Stack::walk(join.frame, place, end);
+            let stack = Stack::walk(call.frame, place, end);
             thread.look_at_stack(stack.calls(), stack.beyond);
         };
-        spawn(look, join.divides, join.pc, || groups::spawn(place, true, join.pc))
+        spawn(look, call.divides, call.pc, || groups::spawn(place, true, call.pc))
     }
 
     fn begin(&mut self, task: usize, frame: usize) -> Ran {
@@ -114,8 +116,8 @@ impl Teller for ToGroups {
         end(ran, self.pc);
     }
 
-    fn waited(&mut self, join: &Join) {
-        let place = std::ptr::from_ref(join) as usize;
+    fn waited(&mut self, call: &Call) {
+        let place = std::ptr::from_ref(call) as usize;
         groups::waited(place, self.pc);
         groups::forget(place);
     }

@@ -95,9 +95,9 @@ impl Teller for Told {
         self.untold[self.worker] = half;
     }
 
-    fn spawn(&mut self, join: &Join) -> usize {
+    fn spawn(&mut self, call: &Call) -> usize {
         let by = self.tasks.acting(self.thread());
-        if self.opened.insert(std::ptr::from_ref(join) as usize) {
+        if self.opened.insert(std::ptr::from_ref(call) as usize) {
             self.tasks.finish_begin(by);
         }
         self.spawned += 1;
@@ -124,8 +124,8 @@ impl Teller for Told {
         self.ended += 1;
     }
 
-    fn waited(&mut self, join: &Join) {
-        assert!(self.opened.remove(&(std::ptr::from_ref(join) as usize)));
+    fn waited(&mut self, call: &Call) {
+        assert!(self.opened.remove(&(std::ptr::from_ref(call) as usize)));
         let by = self.tasks.acting(self.thread());
         self.tasks.finish_end(by).unwrap();
     }
