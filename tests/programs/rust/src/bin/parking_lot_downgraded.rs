@@ -3,21 +3,30 @@
 // expect: lock-gap (read) (written)
 use parking_lot::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
+/// One piece of code, which an optimizer does not repeat: it is the same write that each section begins with.
+#[inline(never)]
+fn add(value: &RwLock<u32>) {
+    let mut guard = value.write();
+    *guard += 1;
+    let guard = RwLockWriteGuard::downgrade(guard);
+    assert!(*guard > 0);
+}
+
+#[inline(never)]
+fn add_by_way(value: &RwLock<u32>) {
+    let mut guard = value.write();
+    *guard += 1;
+    let guard = RwLockWriteGuard::downgrade_to_upgradable(guard);
+    let guard = RwLockUpgradableReadGuard::downgrade(guard);
+    assert!(*guard > 0);
+}
+
 fn main() {
     let (value, by_way, looked_at) = (RwLock::new(0), RwLock::new(0), RwLock::new(0));
     programs::twice(|_| {
         for _ in 0..5 {
-            let mut guard = value.write();
-            *guard += 1;
-            let guard = RwLockWriteGuard::downgrade(guard);
-            assert!(*guard > 0);
-        }
-        for _ in 0..5 {
-            let mut guard = by_way.write();
-            *guard += 1;
-            let guard = RwLockWriteGuard::downgrade_to_upgradable(guard);
-            let guard = RwLockUpgradableReadGuard::downgrade(guard);
-            assert!(*guard > 0);
+            add(&value);
+            add_by_way(&by_way);
         }
         let guard = RwLockWriteGuard::downgrade(looked_at.write());
         let before = *guard; // (read)
