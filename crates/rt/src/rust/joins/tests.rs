@@ -181,7 +181,9 @@ impl Machine {
     }
 
     fn begin_half(&mut self, worker: usize, join: usize, second: bool, deeds: Vec<Deed>) {
+        // SAFETY: the join goes on, and each half is begun once.
         let half = unsafe { Join::half(self.notes(join), second) };
+        // SAFETY: as above.
         unsafe { Half::begin(half, &mut self.told, 7) };
         let mut place = self.going[join].place.clone();
         place.last_mut().unwrap().1 = second;
@@ -208,6 +210,7 @@ impl Machine {
             Some(Frame::Waits(join)) => {
                 let join = *join;
                 if self.going[join].first_ended && self.going[join].second_ended {
+                    // SAFETY: it was begun, and both halves have ended.
                     unsafe { &*self.notes(join) }.end(&mut self.told);
                     self.stacks[worker].pop();
                 } else if self.going[join].first_ended && !self.going[join].taken {
@@ -223,6 +226,7 @@ impl Machine {
                     let half = *half;
                     self.stacks[worker].pop();
                     if let Some((join, second)) = half {
+                        // SAFETY: the worker runs it.
                         unsafe { Half::end(Join::half(self.notes(join), second), &mut self.told) };
                         let going = &mut self.going[join];
                         if second { going.second_ended = true } else { going.first_ended = true }
@@ -235,6 +239,7 @@ impl Machine {
                 match deed {
                     Deed::Use => {
                         if !self.told.untold().is_null() {
+                            // SAFETY: the worker runs it.
                             unsafe { tell(self.told.untold(), &mut self.told) };
                         }
                         let slot = self.told.tasks.acting(self.told.thread());
@@ -252,6 +257,7 @@ impl Machine {
                             second_ended: false,
                         });
                         let notes = self.notes(join);
+                        // SAFETY: the memory stays where it is.
                         unsafe { Join::begin(notes, &mut self.told, false, (1, 2)) };
                         self.stacks[worker].push(Frame::Waits(join));
                         self.begin_half(worker, join, false, first);
