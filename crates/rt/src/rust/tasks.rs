@@ -2,7 +2,7 @@
 //!
 //! A group is a `join`, `scope`, `install` or `broadcast`: its context is an address in the frame of that call. What is waited for
 //! by nobody (`rayon::spawn`) is detached. `groups` makes a tree of them, the same as of the tasks of oneTBB. Those of a `join` are
-//! told only if something happens in them: [`joins`].
+//! told only if something happens in them: `joins`.
 //!
 //! A task's calls are those from its own beginning on: where it runs, and what its worker was about to do, is not its own. So the
 //! end of the stack is moved there while it runs, and what earlier tasks had below is forgotten.
