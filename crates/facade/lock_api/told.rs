@@ -18,6 +18,7 @@ use crate::{
 unsafe extern "C" {
     safe fn __keirin_rust_acquired(lock: usize, shared: usize);
     safe fn __keirin_rust_released(lock: usize, detail: usize);
+    safe fn __keirin_rust_changed(lock: usize, shared: usize);
     safe fn __keirin_rust_used(object: usize, written: usize, name: *const u8, length: usize);
 }
 
@@ -82,8 +83,7 @@ fn releasing<L>(lock: &L, mode: Mode) {
 /// Who has the turn holds the lock in another way from now on.
 #[inline(always)]
 fn changed<L>(lock: &L, to: Mode) {
-    __keirin_rust_released(address(lock), 0);
-    __keirin_rust_acquired(address(lock), !matches!(to, Mode::Exclusive) as usize);
+    __keirin_rust_changed(address(lock), !matches!(to, Mode::Exclusive) as usize);
     if matches!(to, Mode::Shared) {
         give_turn(lock);
     }

@@ -1,7 +1,7 @@
 //! Calls of the original, with closures whose types it does not know: its own code is made here, and not in the program.
 
 use crate::scope::{Scope, ScopeFifo, Within};
-use crate::tell::{self, Task};
+use crate::tell::{self, Half, Task};
 use keirin_original as original;
 use keirin_original::BroadcastContext;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,12 +16,12 @@ pub(crate) fn start_global_pool() {
     }
 }
 
-/// A closure for one half of a join. It is told whether another thread than the caller runs it.
-type Half<'a> = &'a mut (dyn FnMut(bool) + Send);
+/// What one half of a join does. It is told whether another thread than the caller runs it.
+type Body<'a> = &'a mut (dyn FnMut(bool) + Send);
 
 #[inline(never)]
-pub(crate) fn join(pool: Option<&original::ThreadPool>, tasks: [Task; 2], a: Half<'_>, b: Half<'_>) {
-    let [first, second] = tasks;
+pub(crate) fn join(pool: Option<&original::ThreadPool>, halves: [Half; 2], a: Body<'_>, b: Body<'_>) {
+    let [first, second] = halves;
     let both = move || {
         original::join_context(
             move |context| first.run(|| a(context.migrated())),

@@ -1,7 +1,7 @@
 //! `join` and `join_context`.
 
 use crate::erased;
-use crate::tell::Group;
+use crate::tell::{Join, JoinPlace};
 use keirin_original as original;
 use std::any::type_name;
 use std::cell::Cell;
@@ -115,13 +115,11 @@ where
     }
     let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
     {
-        let group = Group::new();
-        let tasks = [(); 2].map(|()| {
-            if divides { group.name().spawn_part() } else { group.name().spawn_first() }
-        });
+        let mut place = JoinPlace::new();
+        let join = Join::begin(&mut place, divides);
         erased::join(
             pool,
-            tasks,
+            join.halves(),
             &mut |migrated| first = a.take().map(|a| a(migrated)),
             &mut |migrated| second = b.take().map(|b| b(migrated)),
         );

@@ -3,6 +3,8 @@
 unsafe extern "C" {
     safe fn __keirin_rust_acquired(lock: usize, shared: usize);
     safe fn __keirin_rust_released(lock: usize, detail: usize);
+    #[cfg(keirin_rwlock_downgrade)]
+    safe fn __keirin_rust_changed(lock: usize, shared: usize);
     safe fn __keirin_rust_used(object: usize, written: usize, name: *const u8, length: usize);
     safe fn __keirin_rust_notified(condition: usize, all: usize);
     safe fn __keirin_rust_waited(condition: usize, detail: usize);
@@ -84,6 +86,13 @@ pub(crate) fn acquired(lock: usize, mode: Mode) {
 #[inline(always)]
 pub(crate) fn released(lock: usize) {
     __keirin_rust_released(lock, 0);
+}
+
+/// A writer goes on as a reader, and does not let go of the lock.
+#[cfg(keirin_rwlock_downgrade)]
+#[inline(always)]
+pub(crate) fn becomes_reader(lock: usize) {
+    __keirin_rust_changed(lock, 1);
 }
 
 /// What a lock guards is read. An object without a size has no address of its own: then it is the lock.

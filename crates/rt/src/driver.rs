@@ -244,18 +244,21 @@ impl<A: Shadowed> Driver<A> {
         size: usize,
         pc: usize,
     ) -> bool {
-        if !A::COMPACT || size > 16 || self.recorder.is_some() || thread.ignoring > 0 {
+        if !A::COMPACT || self.recorder.is_some() || thread.ignoring > 0 {
             return false;
         }
-        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        // As in `Watcher::access`: ranges have no size in their place.
+        let told_size = if size <= 16 { size as u32 } else { 0 };
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, told_size));
         let state = Self::state(thread);
         let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
         let offset = addr % layout::WORD_BYTES;
         let done = if offset + size <= layout::WORD_BYTES {
             one(addr - offset, (((1u32 << size) - 1) << offset) as u8)
-        } else if offset == 0 {
+        } else if offset == 0 && size == 2 * layout::WORD_BYTES {
             one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff)
         } else {
+            // If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
             words(addr, size).all(|(word, mask)| one(word, mask))
         };
         thread.accesses += u64::from(done);

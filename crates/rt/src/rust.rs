@@ -10,7 +10,7 @@
 
 use crate::spin::Spin;
 use crate::thread::Thread;
-use crate::watch;
+use crate::{tls, watch};
 use keirin_core::event::{AccessKind, LockMode};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::arch::naked_asm;
@@ -31,19 +31,18 @@ struct Stack {
 }
 
 impl Stack {
-    /// Follows the chain of frames from the one of the function that has called a hook. `end` is the end of the stack, 0 if it
-    /// is not known.
-    fn walk(mut frame: usize, end: usize) -> Self {
+    /// Follows the chain of frames from the one of the function that has called a hook. All lie above a `place` on the stack. `end` is the
+    /// end of the stack, 0 if it is not known.
+    fn walk(mut frame: usize, place: usize, end: usize) -> Self {
         const ENTRY: usize = 2 * size_of::<usize>();
-        let here = 0u8;
-        let mut last = &raw const here as usize;
+        let mut last = place;
         let mut stack = Stack { calls: [const { MaybeUninit::uninit() }; MOST_CALLS], depth: 0, beyond: 0 };
         while stack.depth < MOST_CALLS
             && frame > last
             && frame.is_multiple_of(align_of::<usize>())
             && frame.checked_add(ENTRY).is_some_and(|behind| behind <= end)
         {
-            // SAFETY: it lies on the stack of the calling thread, between its top and its end, which is mapped.
+            // SAFETY: it lies on the stack, between a place where something is and its end, which is mapped.
             let (next, call) = unsafe { *(frame as *const (usize, usize)) };
             if call == 0 {
                 break;
@@ -78,7 +77,8 @@ fn with_calls(frame: usize, tell: impl FnOnce()) {
 
 /// Finds the open calls of a thread, the calling one, until it looks away.
 fn look_at(thread: &mut Thread, frame: usize) {
-    let stack = Stack::walk(frame, thread.stack_end);
+    let here = 0u8;
+    let stack = Stack::walk(frame, &raw const here as usize, thread.stack_end);
     thread.look_at_stack(stack.calls(), stack.beyond);
 }
 
@@ -190,6 +190,7 @@ macro_rules! rust_hooks {
 }
 
 pub mod futures;
+pub(crate) mod joins;
 pub(crate) mod sections;
 pub mod tasks;
 
@@ -200,7 +201,9 @@ rust_hooks! {
     fn __keirin_rust_acquired(lock, shared, _third, _fourth; pc, frame) {
         let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
         if sections::are_on() {
-            if watch::on_sections_alone(|sections, _| sections.acquired_again(lock, mode, pc)) {
+            // In an untold task no section is held back but by this.
+            let told = tls::untold().is_null();
+            if told && watch::on_sections_alone(|sections, _| sections.acquired_again(lock, mode, pc)) {
                 return;
             }
             return sections::tell_acquired(lock, mode, pc);
@@ -217,6 +220,12 @@ rust_hooks! {
             return sections::tell_released(lock, pc);
         }
         tell_released(lock, (pc, frame));
+    }
+
+    /// A lock that is held is held in another way from now on: `shared` is 1 if others may hold it as well. It was not let go.
+    fn __keirin_rust_changed(lock, shared, _third, _fourth; pc, frame) {
+        let mode = if shared == 1 { LockMode::Shared } else { LockMode::Exclusive };
+        with_calls_if_told(frame, || watch::lock_changed(lock, mode, pc));
     }
 
     /// The object that a lock guards is used: `written` is 1 if it can be changed. The name is that of its type, and lives as long as
@@ -317,8 +326,9 @@ mod tests {
         (memory[0], memory[1]) = (at(4, &memory), 0x100);
         (memory[4], memory[5]) = (at(8, &memory), 0x200);
         (memory[8], memory[9]) = (at(2, &memory), 0x300);
+        let place = at(0, &memory) - 1;
         let calls = |frame: usize, end: usize| -> Vec<usize> {
-            Stack::walk(frame, end).calls().iter().map(|(call, _)| *call).collect()
+            Stack::walk(frame, place, end).calls().iter().map(|(call, _)| *call).collect()
         };
         assert_eq!(calls(at(0, &memory), end), [0x100, 0x200, 0x300], "a frame that lies below ends it");
         assert_eq!(calls(at(0, &memory), at(9, &memory)), [0x100, 0x200], "so does the end of the stack");

@@ -86,6 +86,8 @@ struct TaskData {
     fenced: Known,
     /// What loads without order have seen, for a later acquire fence.
     seen: Known,
+    /// The token by which it has learned last, and what that was. Only compared: whether it is the same list.
+    received: (usize, Known),
     origin: Origin,
     /// How often it has let others know what it did, since it was spawned.
     published: u32,

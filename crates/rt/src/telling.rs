@@ -491,7 +491,7 @@ pub(crate) fn summarize(watcher: &dyn Watcher, end: End) {
         accesses,
         threads: Registry::with(|registry| registry.entries().len() as u64),
         locks: u64::from(objects::locks()),
-        tasks: watcher.tasks(),
+        tasks: watcher.tasks() + rust::joins::untold_tasks(),
         ..Counts::default()
     });
     let statistic = |name, value| Statistic { analysis: "runtime", name, value };

@@ -123,6 +123,8 @@ pub(crate) struct Thread {
     pub(crate) spawns_at: SpawnsAt,
     /// Its critical sections, if some may be passed over.
     pub(crate) sections: Option<Box<Sections>>,
+    /// The token by which it has let others know what it did, if it has told nothing since; else 0.
+    pub(crate) signalled: usize,
     /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
     looked_at: usize,
     pub(crate) look: Look,
@@ -173,6 +175,7 @@ impl Thread {
             stack_end: 0,
             spawns_at: SpawnsAt::Instruction,
             sections: None,
+            signalled: 0,
             looked_at: 0,
             look: Look::default(),
             activations: Vec::new(),
@@ -200,6 +203,12 @@ impl Thread {
         if addr < self.lowest && addr.wrapping_sub(&raw const here as usize) < FARTHEST {
             self.lowest = addr;
         }
+    }
+
+    /// True if something below an address may be known, of those on its stack.
+    #[inline(always)]
+    pub(crate) fn knows_stack_below(&self, top: usize) -> bool {
+        self.lowest < top
     }
 
     /// The part of the stack of the calling thread, which is this one, below an address that may be known: its start and its

@@ -49,6 +49,8 @@ pub(crate) const CALLS: usize = 96;
 pub(crate) const PENDING: usize = 104;
 /// Offset of 1 if the threads that this thread creates run tasks and nothing else.
 const CREATES_WORKERS: usize = 112;
+/// Offset of the pointer to the task of a Rust program that this thread runs, if it is untold.
+const UNTOLD: usize = 120;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -121,6 +123,18 @@ pub(crate) fn creates_workers() -> bool {
 /// Sets it.
 pub(crate) fn set_creates_workers(creates: bool) {
     set::<CREATES_WORKERS>(usize::from(creates));
+}
+
+/// The task of a Rust program that the calling thread runs, if it is untold.
+#[inline(always)]
+pub(crate) fn untold() -> *mut () {
+    get::<UNTOLD>() as *mut ()
+}
+
+/// Sets it.
+#[inline(always)]
+pub(crate) fn set_untold(half: *mut ()) {
+    set::<UNTOLD>(half as usize);
 }
 
 /// Tells the hooks what the shadow of memory looks like that need not be told about again. Zeros: tell everything.

@@ -19,6 +19,7 @@ pub use branches::{
 };
 pub(crate) use branches::{minds_other_sides, order_decides};
 pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
+pub(crate) use tasks::is_stack_known_below;
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,
@@ -27,6 +28,7 @@ pub use tasks::{
 use crate::driver::Driver;
 use crate::options::Options;
 use crate::rust::sections::{self, Sections, ToWatcher};
+use crate::rust::{joins, tasks::tell_untold};
 use crate::thread::{BUSY, ENDED, Inside, Look, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{
@@ -90,7 +92,9 @@ pub(crate) fn switch_on(watcher: &'static dyn Watcher, options: &Options, functi
     let tasks_are_known = options.record.is_some() || tasks_of_program::short_access().is_some();
     TASKS_ARE_ORDER.store(!tasks_are_known, Ordering::Relaxed);
     let in_program = options.record.is_none() && tasks_are_known;
-    sections::switch(in_program && options.objects_only && !options.hooks_only);
+    let objects_of_rust = in_program && options.objects_only && !options.hooks_only;
+    sections::switch(objects_of_rust);
+    joins::switch(objects_of_rust);
     WATCHER.store(Box::leak(Box::new(watcher)), Ordering::Release);
     attach(watcher);
     let thread = current();
@@ -122,6 +126,7 @@ fn watcher() -> Option<&'static dyn Watcher> {
 /// The calling thread, if it can be watched now. What it has held back is told.
 #[inline]
 fn enter() -> Option<Inside> {
+    tell_untold();
     let mut inside = enter_anyhow()?;
     settle(&mut inside);
     Some(inside)
@@ -146,6 +151,7 @@ fn enter_anyhow() -> Option<Inside> {
 /// Tells what a thread has held back.
 #[inline]
 fn settle(thread: &mut Thread) {
+    thread.signalled = 0;
     if thread.sections.is_some() {
         on_sections_of(thread, |sections, teller| sections.settle(teller));
     }
@@ -224,6 +230,7 @@ pub(crate) fn on_thread_anyhow(act: impl FnOnce(&mut Thread)) {
 /// Does something with the critical sections of the calling thread.
 #[inline]
 pub(crate) fn on_sections(act: impl FnOnce(&mut Sections, &mut ToWatcher<'_>)) {
+    tell_untold();
     if let Some(mut inside) = enter_anyhow() {
         if inside.sections.is_none() {
             inside.sections = Some(Box::default());
@@ -242,6 +249,7 @@ pub(crate) fn on_sections_alone(act: impl FnOnce(&mut Sections, &Look) -> bool) 
 
 #[inline]
 fn on_sections_of(thread: &mut Thread, act: impl FnOnce(&mut Sections, &mut ToWatcher<'_>)) {
+    thread.signalled = 0;
     if let Some(mut sections) = thread.sections.take() {
         if let Some(watcher) = watcher() {
             guarded(|| act(&mut sections, &mut ToWatcher { watcher, thread }));
@@ -278,7 +286,7 @@ pub(crate) fn set_shortcut(driver: &'static Driver<FastTrack<Compact>>) {
     RACES.store(std::ptr::from_ref(driver).cast_mut(), Ordering::Release);
 }
 
-/// An access of at most sixteen bytes. True if that was all. (Nothing in here can fail, so nothing is guarded.)
+/// An access, mostly of at most sixteen bytes. True if that was all. (Nothing in here can fail, so nothing is guarded.)
 #[inline(always)]
 fn shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
     let driver = RACES.load(Ordering::Relaxed);
@@ -348,6 +356,12 @@ pub fn note(text: &'static str) {
 fn access(watcher: &dyn Watcher, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
     let counts = thread.ignoring == 0;
     learned::follow(watcher, thread, pc, counts, |thread| watcher.access(thread, kind, addr, size, pc));
+}
+
+/// True if somebody wants to hear of plain accesses.
+#[inline]
+pub(crate) fn minds_memory() -> bool {
+    ACCESSES.load(Ordering::Relaxed) || steering::is_on()
 }
 
 /// A plain read of any number of bytes.
@@ -430,6 +444,11 @@ pub fn lock_released(lock: usize, pc: usize) {
     with_synchronization(|watcher, thread| watcher.lock_released(thread, lock, pc));
 }
 
+/// A lock that the thread holds is held in another way from now on, and was not let go meanwhile: nobody has written what it guards.
+pub(crate) fn lock_changed(lock: usize, mode: LockMode, pc: usize) {
+    with_synchronization(|watcher, thread| watcher.lock_changed(thread, lock, mode, pc));
+}
+
 /// A lock, condition or barrier is initialized or destroyed: an object at the same address is another one.
 pub fn object_forgotten(object: usize) {
     with_synchronization(|watcher, _| watcher.object_forgotten(object));
@@ -458,12 +477,37 @@ pub fn barrier_left(barrier: usize, pc: usize) {
 /// What the thread did so far comes before whatever follows a [`happens_after`] of the same token: semaphores, `once`,
 /// annotations.
 pub fn happens_before(token: usize, pc: usize) {
-    with_synchronization(|watcher, thread| watcher.happens_before(thread, token, pc));
+    if is_told(|_, thread| thread.signalled == token) {
+        return;
+    }
+    with_synchronization(|watcher, thread| {
+        watcher.happens_before(thread, token, pc);
+        thread.signalled = token;
+    });
 }
 
 /// The other side of [`happens_before`].
 pub fn happens_after(token: usize, pc: usize) {
+    if is_told(|watcher, thread| watcher.has_learned(thread, token)) {
+        return;
+    }
     with_synchronization(|watcher, thread| watcher.happens_after(thread, token, pc));
+}
+
+/// Order that a thread tells again, having told nothing else meanwhile, is no news: what it did in between was nothing. Asks whether it is such,
+/// of the calling thread. Only where all that it does is told by calls, and not in the midst of a section.
+fn is_told(ask: impl FnOnce(&'static dyn Watcher, &mut Thread) -> bool) -> bool {
+    if !sections::are_on() || !tls::untold().is_null() {
+        return false;
+    }
+    let mut told = false;
+    if let Some(mut inside) = Inside::enter_quietly().filter(|_| is_on())
+        && !inside.sections.as_ref().is_some_and(|sections| sections.is_open())
+        && let Some(watcher) = watcher()
+    {
+        guarded(|| told = ask(watcher, &mut inside));
+    }
+    told
 }
 
 /// The thread is about to create another one.

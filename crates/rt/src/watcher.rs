@@ -62,6 +62,11 @@ pub(crate) trait Watcher: Sync {
     fn lock_awaited(&self, thread: &mut Thread, pc: usize);
     fn lock_acquired(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize);
     fn lock_released(&self, thread: &mut Thread, lock: usize, pc: usize);
+    /// It is held in another way, without having been let go. To most that is another hold of it.
+    fn lock_changed(&self, thread: &mut Thread, lock: usize, mode: LockMode, pc: usize) {
+        self.lock_released(thread, lock, pc);
+        self.lock_acquired(thread, lock, mode, pc);
+    }
     /// What is kept of the last read of an object under locks, by the task that the thread runs.
     fn last_read(&self, thread: &mut Thread, object: usize) -> Option<LastUse> {
         let _ = (thread, object);
@@ -79,6 +84,10 @@ pub(crate) trait Watcher: Sync {
     fn barrier_left(&self, thread: &mut Thread, barrier: usize, pc: usize);
     fn happens_before(&self, thread: &mut Thread, token: usize, pc: usize);
     fn happens_after(&self, thread: &mut Thread, token: usize, pc: usize);
+    /// True if another `happens_after` would tell the thread nothing, and change nothing.
+    fn has_learned(&self, _: &mut Thread, _: usize) -> bool {
+        false
+    }
     fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId>;
     fn started(&self, thread: *mut Thread, stack: (usize, usize));
     fn ended(&self, thread: &mut Thread);

@@ -163,8 +163,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
         let mut own = ManuallyDrop::new(guard);
         let lock = own.lock;
-        tell::released(lock);
-        tell::acquired(lock, Mode::Shared);
+        tell::becomes_reader(lock);
         // SAFETY: `own` is not used any more and has no destructor.
         let guard = unsafe { ManuallyDrop::take(&mut own.guard) };
         RwLockReadGuard::new(original::RwLockWriteGuard::downgrade(guard), lock)

@@ -1,14 +1,14 @@
 //! Functions on memory: exactly the bytes that they touch are told.
 
 use super::arch::intercept;
-use super::{counts, plain, tell_read, tell_write};
+use super::{counts_for_memory, plain, tell_read, tell_write};
 use crate::real;
 use libc::{c_int, c_void, size_t};
 
 /// Tells a copy.
 #[inline]
 fn copied(to: *mut c_void, from: *const c_void, size: usize, pc: usize) {
-    if counts(pc) {
+    if counts_for_memory(pc) {
         tell_read(from, size, pc);
         tell_write(to, size, pc);
     }
@@ -17,7 +17,7 @@ fn copied(to: *mut c_void, from: *const c_void, size: usize, pc: usize) {
 /// Tells that memory is filled.
 #[inline]
 fn filled(to: *mut c_void, size: usize, pc: usize) {
-    if counts(pc) {
+    if counts_for_memory(pc) {
         tell_write(to, size, pc);
     }
 }
@@ -34,7 +34,7 @@ unsafe fn compared(a: *const u8, b: *const u8, size: usize) -> usize {
 /// Tells a comparison.
 #[inline]
 unsafe fn tell_comparison(a: *const c_void, b: *const c_void, size: usize, pc: usize) {
-    if counts(pc) {
+    if counts_for_memory(pc) {
         // SAFETY: the program compares this memory.
         let size = unsafe { compared(a.cast(), b.cast(), size) };
         tell_read(a, size, pc);
@@ -85,7 +85,7 @@ intercept! {
 
     fn memchr(memory: *const c_void, byte: c_int, size: size_t; pc) -> *mut c_void {
         let found = real::memchr(memory, byte, size);
-        if counts(pc) {
+        if counts_for_memory(pc) {
             let looked_at = if found.is_null() { size } else { found as usize - memory as usize + 1 };
             tell_read(memory, looked_at, pc);
         }

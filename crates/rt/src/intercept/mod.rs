@@ -38,6 +38,12 @@ fn counts(pc: usize) -> bool {
     watch::is_on() && watch::is_watched_caller(pc)
 }
 
+/// The same for what is told as accesses of memory and nothing else: nothing where nobody minds those.
+#[inline]
+fn counts_for_memory(pc: usize) -> bool {
+    watch::minds_memory() && counts(pc)
+}
+
 /// The same for locks. Those that LLVM's C++ library takes are the program's: its `std::mutex` is locked there, not in a header.
 #[inline]
 fn counts_for_locks(pc: usize) -> bool {

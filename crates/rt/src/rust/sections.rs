@@ -47,7 +47,7 @@ pub(crate) fn switch(on: bool) {
 }
 
 #[inline(always)]
-pub(super) fn are_on() -> bool {
+pub(crate) fn are_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
@@ -188,6 +188,12 @@ impl Sections {
     #[inline]
     fn now(&self) -> u64 {
         mix(self.turn, LIVES.load(Ordering::Relaxed)) | 1
+    }
+
+    /// True if a lock is held whose section has not ended.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
     }
 
     /// The thread is about to tell something else. What was held back comes first.

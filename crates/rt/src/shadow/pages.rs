@@ -28,6 +28,13 @@ fn bits(shadow: usize) -> (&'static AtomicU64, u32) {
     (unsafe { &*(address as *const AtomicU64) }, (page % 32 * 2) as u32)
 }
 
+/// True if something was put into the page since it was taken last.
+#[inline]
+pub(crate) fn is_in_use(shadow: usize) -> bool {
+    let (bits, shift) = bits(shadow);
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0
+}
+
 /// True if something may be put into a word that was never used. False: the memory is used up.
 #[inline]
 pub(crate) fn admit(shadow: usize) -> bool {

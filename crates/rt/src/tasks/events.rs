@@ -3,6 +3,7 @@
 use super::order::{MOST_KNOWN, Slots};
 use super::words::{self, TaskWord};
 use super::{TaskDriver, Worker, WorkerOf, origins, step};
+use crate::driver::token_address;
 use crate::layout;
 use crate::objects::ObjectsAt;
 use crate::record::Recorder;
@@ -331,6 +332,24 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         }
     }
 
+    fn lock_changed(&self, thread: &mut Thread, lock: usize, mode: LockMode, _: usize) {
+        let (worker, _) = self.acting(thread);
+        let actor = worker.actor;
+        let changed = self.on_object(lock, |objects| {
+            let (id, state) = objects.known_lock()?;
+            let before = state.mode_of(actor)?;
+            // If it is held more than once it stays as it is: the other holds go on.
+            let changes = state.release(actor, before) == Some(true);
+            state.acquire(actor, if changes { mode } else { before });
+            (changes && mode != before).then_some((id, before))
+        });
+        if let Some((id, before)) = changed.flatten() {
+            let sets = worker.sets.get_or_insert_default();
+            sets.exchange(&self.sets, &mut worker.data.history, id, (before, mode));
+            self.tell_hooks(worker);
+        }
+    }
+
     fn last_read(&self, thread: &mut Thread, object: usize) -> Option<LastUse> {
         let instance = self.acting(thread).0.data.step_instance;
         self.on_known_cell(object, |cell| A::last_read(cell, instance)).flatten()
@@ -379,12 +398,25 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn happens_before(&self, thread: &mut Thread, token: usize, _: usize) {
-        self.signal(thread, crate::driver::token_address(token), |objects, publish| publish(objects.token()));
+        self.signal(thread, token_address(token), |objects, publish| publish(objects.token()));
     }
 
     fn happens_after(&self, thread: &mut Thread, token: usize, _: usize) {
         self.order_decides(self.acting(thread).0);
-        self.receive(thread, crate::driver::token_address(token), |objects| Some(objects.token().clone()));
+        let mut learned = Known::default();
+        self.receive(thread, token_address(token), |objects| {
+            learned = objects.token().clone();
+            Some(learned.clone())
+        });
+        self.parts(thread).0.data.received = (token, learned);
+    }
+
+    fn has_learned(&self, thread: &mut Thread, token: usize) -> bool {
+        let data = &self.acting(thread).0.data;
+        data.received.0 == token
+            && data.history.locks().is_empty()
+            && self.on_object(token_address(token), |objects| objects.token().same(&data.received.1))
+                == Some(true)
     }
 
     fn forked(&self, thread: &mut Thread, pc: usize) -> Option<ThreadId> {

@@ -119,6 +119,21 @@ impl OwnSets {
         history.change(self.up_to_date(shared).0, locks);
     }
 
+    /// A lock that is held is held in another way from now on, without having been released.
+    pub(super) fn exchange(
+        &mut self,
+        shared: &SharedSets,
+        history: &mut History,
+        lock: LockId,
+        (before, now): (LockMode, LockMode),
+    ) {
+        let mut sets = shared.lock();
+        let others = sets.locksets.remove(history.locks(), lock, before);
+        let locks = sets.locksets.add(others, lock, now);
+        drop(sets);
+        history.change(self.up_to_date(shared).0, locks);
+    }
+
     /// A lock would be taken or released: nothing is said about the order in which locks are taken.
     pub(super) fn suppose(
         &mut self,

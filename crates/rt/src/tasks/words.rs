@@ -573,7 +573,14 @@ pub(super) fn forget_all(start: usize, size: usize) {
 
 fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
     let mut any = false;
-    for (word, mask) in words(addr, size) {
+    let (page, end) = (addr & !(PAGE_BYTES - 1), addr + size);
+    // Programs that tell objects and nothing else have little in most pages: what is not in use is not even looked at.
+    let in_use = |page: &usize| pages::is_in_use(TaskWord::of(*page).address());
+    let parts = (page..end).step_by(PAGE_BYTES).filter(in_use).flat_map(|page| {
+        let start = addr.max(page);
+        words(start, end.min(page + PAGE_BYTES) - start)
+    });
+    for (word, mask) in parts {
         let shadow = TaskWord::of(word);
         let old = shadow.load();
         if old == 0 {

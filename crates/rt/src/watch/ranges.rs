@@ -175,7 +175,7 @@ fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool
     }
     let epoch = tls::epoch();
     let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
-    (epoch != 0 && words(addr, size).all(is_known)) || (size <= 16 && shortcut(kind, addr, size, pc))
+    (epoch != 0 && words(addr, size).all(is_known)) || shortcut(kind, addr, size, pc)
 }
 
 #[cfg(test)]

@@ -16,6 +16,14 @@ pub fn stack_left_from(place: usize, top: usize) {
     with(|watcher, thread| watcher.stack_left(thread, place, top));
 }
 
+/// True if something on the stack of the calling thread below an address may be known to the analysis.
+#[inline(always)]
+pub(crate) fn is_stack_known_below(top: usize) -> bool {
+    let thread = super::current();
+    // SAFETY: the thread's own; it is only read.
+    !thread.is_null() && unsafe { &*thread }.knows_stack_below(top)
+}
+
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -102,7 +102,7 @@ pub(super) fn tell_access(
     size: usize,
     pc: usize,
 ) {
-    if size > 16 || !driver.shortcut(thread, kind, addr, size, pc) {
+    if !driver.shortcut(thread, kind, addr, size, pc) {
         driver.access(thread, kind, addr, size, pc);
     }
 }
@@ -351,7 +351,7 @@ pub(super) fn deed(words: usize) -> impl Strategy<Value = (usize, Deed)> {
     let deed = prop_oneof![
         20 => (kind(), range(&[1, 2, 4, 4, 8, 8, 16], bytes))
             .prop_map(|(kind, (byte, size))| Deed::Access { kind, byte, size }),
-        1 => (kind(), range(&[3, 7, 17, 20, 24], bytes))
+        2 => (kind(), range(&[3, 7, 9, 12, 17, 20, 24], bytes))
             .prop_map(|(kind, (byte, size))| Deed::Access { kind, byte, size }),
         3 => (atomic_kind, order(), range(&[1, 2, 4, 8], bytes))
             .prop_map(|(kind, order, (byte, size))| Deed::Atomic { kind, order, byte, size }),

@@ -1,4 +1,4 @@
-//! Sections that are passed over: what the analysis finds is what it finds offline, where all of them are told.
+//! Sections that are passed over, and order that is not told again: what the analysis finds is what it finds offline, where all of them are told.
 
 use super::*;
 use crate::rust::sections::{Sections, Teller, Use};
@@ -12,6 +12,9 @@ type Section = (usize, Vec<bool>);
 enum Next {
     /// One of the sections, so many times.
     Section(usize, usize),
+    /// Lets others know, or learns, by one of two tokens, so many times.
+    Signal(usize, usize),
+    Receive(usize, usize),
     /// Something else.
     Deed(Deed),
 }
@@ -28,6 +31,8 @@ fn next() -> impl Strategy<Value = Next> {
     prop_oneof![
         3 => (0usize..4, 1usize..4).prop_map(|(which, times)| Next::Section(which, times)),
         1 => deed.prop_map(Next::Deed),
+        1 => (0usize..2, 1usize..3).prop_map(|(token, times)| Next::Signal(token, times)),
+        1 => (0usize..2, 1usize..3).prop_map(|(token, times)| Next::Receive(token, times)),
     ]
 }
 
@@ -80,8 +85,8 @@ impl<A: KeepsPlain + Sync> Teller for Online<'_, A> {
     }
 }
 
-/// Does everything in both ways. Gives how much was found, and how many uses were passed over.
-fn compare_sections(sections: &[Section], order: &[Next]) -> Result<(usize, usize), TestCaseError> {
+/// Does everything in both ways. Gives how much was found, and how many uses were passed over, and how much order.
+fn compare_sections(sections: &[Section], order: &[Next]) -> Result<[usize; 3], TestCaseError> {
     let modes = Modes { blocks: false, steps: false, gaps: true };
     let offline = TaskAtomicity::new(modes);
     let case = Case::new(TaskAtomicity::new(modes));
@@ -89,15 +94,48 @@ fn compare_sections(sections: &[Section], order: &[Next]) -> Result<(usize, usiz
     // SAFETY: it was just made, and belongs to this thread until the end of the test.
     let thread = unsafe { &mut *case.thread };
     let driver = &case.driver;
+    let options = ReplayOptions { keep_all: true, ..ReplayOptions::default() };
     let mut replay: TaskReplay<'_, _, Ranks> =
-        TaskReplay::new(&offline, "test", ReplayOptions::default(), TaskOptions::default());
+        TaskReplay::new(&offline, "test", options, TaskOptions::default());
+    driver.keep_all.store(true, Ordering::Relaxed);
     let mut online = Online { driver, thread, open: Vec::new(), looked_at: None, told: 0 };
     let mut kept = Sections::default();
     let (mut tasks, mut waiting, mut running) = (0, Vec::new(), Vec::new());
     let mut calls = OpenCalls::default();
     let (mut position, mut uses) = (0, 0);
+    // What a thread has signalled last, if it has told nothing since; and what was not told.
+    let (mut signalled, mut untold) = (None, 0);
     for next in order {
+        let told_before = online.told;
         match *next {
+            Next::Signal(token, times) | Next::Receive(token, times) => {
+                let signals = matches!(next, Next::Signal(..));
+                let (token, address) = (token as u64, memory + 2048 + token * 8);
+                for _ in 0..times {
+                    position += 1;
+                    let op = match signals {
+                        true => Op::HappensBefore { token },
+                        false => Op::HappensAfter { token },
+                    };
+                    let event = Event { thread: ThreadId(0), site: SiteId(position as u32), op };
+                    prop_assert!(replay.event(position, &event).is_ok());
+                    let again = match signals {
+                        true => signalled == Some(token),
+                        false => driver.has_learned(online.thread, address),
+                    };
+                    if again && !kept.is_open() {
+                        untold += 1;
+                        continue;
+                    }
+                    kept.settle(&mut online);
+                    online.looked_at = None;
+                    signalled = signals.then_some(token);
+                    match signals {
+                        true => driver.happens_before(online.thread, address, 7),
+                        false => driver.happens_after(online.thread, address, 7),
+                    }
+                }
+            }
             Next::Section(which, times) => {
                 let which = which % sections.len();
                 let (lock, writes) = &sections[which];
@@ -146,9 +184,12 @@ fn compare_sections(sections: &[Section], order: &[Next]) -> Result<(usize, usiz
                 }
                 follow(op, &mut tasks, &mut waiting, &mut running);
                 kept.settle(&mut online);
-                online.looked_at = None;
+                (online.looked_at, signalled) = (None, None);
                 act(driver, online.thread, op, 0x1000 + position as usize, memory);
             }
+        }
+        if online.told > told_before {
+            signalled = None;
         }
     }
     kept.settle(&mut online);
@@ -159,20 +200,21 @@ fn compare_sections(sections: &[Section], order: &[Next]) -> Result<(usize, usiz
     if !outcome.needs_all {
         prop_assert_eq!(&found, &flagged(&outcome.flagged, memory, 8));
     }
-    Ok((found.len(), uses - told))
+    Ok([found.len(), uses - told, untold])
 }
 
 #[test]
 fn gaps_of_sections_that_are_passed_over_are_those_offline() {
     let section = (0..LOCKS, proptest::collection::vec(any::<bool>(), 1..3));
     let cases = (proptest::collection::vec(section, 1..4), proptest::collection::vec(next(), 1..60));
-    let counts = Cell::new((0, 0));
+    let counts = Cell::new([0; 3]);
     let compared = TestRunner::new(config()).run(&cases, |(sections, order)| {
-        let (found, passed) = compare_sections(&sections, &order)?;
-        counts.set((counts.get().0 + found, counts.get().1 + passed));
+        let more = compare_sections(&sections, &order)?;
+        counts.set(std::array::from_fn(|index| counts.get()[index] + more[index]));
         Ok(())
     });
     compared.unwrap_or_else(|difference| panic!("{difference}"));
-    let (found, passed) = counts.get();
+    let [found, passed, untold] = counts.get();
     assert!(found > 100 && passed > 1000, "{found} found, {passed} uses passed over");
+    assert!(untold > 1000, "{untold} times order was not told again");
 }
