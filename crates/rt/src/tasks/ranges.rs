@@ -4,7 +4,7 @@
 //! that, without entering the runtime, the thread's memory and the shadow are asked whether the step has done all of it: then that is all.
 
 use super::TaskDriver;
-use super::pending::Run;
+use super::pending::{self, Run};
 use super::plain;
 use super::words::{self, TaskWord};
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
@@ -54,6 +54,15 @@ pub(crate) fn is_known(ranges: &Ranges) -> bool {
             are_known(ranges.kind, addr, addr + ranges.size, step, &mut last)
         })
     })
+}
+
+/// What the hooks look for, for an access of any size that no hook of an access tells: that the running step has done it, or that it goes on
+/// where it was expected to.
+#[inline(always)]
+pub(crate) fn is_known_or_expected(kind: AccessKind, addr: usize, size: usize, run_at: usize) -> bool {
+    let step = tls::task();
+    step != 0
+        && (are_known(kind, addr, addr + size, step, &mut { NONE }) || pending::goes_on(addr, size, run_at))
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {

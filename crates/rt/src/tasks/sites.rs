@@ -67,11 +67,28 @@ fn halves_of(from: usize, to: usize) -> u64 {
     ((1 << count) - 1) << (from / HALF_BYTES % 16)
 }
 
+/// The halves of a word in which some bytes are.
+#[inline(always)]
+fn halves_with(bytes: u8) -> u64 {
+    u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1
+}
+
 /// True if both halves of all words from one address to another one, in the same line or at its end, have a place.
 #[inline(always)]
 pub(super) fn is_whole(from: usize, to: usize, second: bool, place: PlaceNumber) -> bool {
-    let bits = halves_of(from, to);
-    let number = line(from, second).0.load(Ordering::Acquire);
+    are_at(line(from, second).0, halves_of(from, to), place)
+}
+
+/// True if the halves of a word in which some bytes are have a place.
+#[inline(always)]
+pub(super) fn is_at(addr: usize, bytes: u8, second: bool, place: PlaceNumber) -> bool {
+    let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
+    are_at(entry, halves_with(bytes) << half, place)
+}
+
+#[inline(always)]
+fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
+    let number = entry.load(Ordering::Acquire);
     if number & TABLE != 0 {
         let mut known = table(number).iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
         return known.all(|(_, known)| known.load(Ordering::Relaxed) == place);
@@ -91,7 +108,7 @@ pub(super) fn put_whole(from: usize, to: usize, second: bool, place: PlaceNumber
 #[inline]
 pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
     let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
-    let bits = (u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1) << half;
+    let bits = halves_with(bytes) << half;
     if bits != 0 {
         put_halves(entry, bits, place, used);
     }

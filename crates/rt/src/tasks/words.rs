@@ -104,6 +104,44 @@ pub(super) fn is_known(number: u64, kind: AccessKind, step: u64) -> bool {
             || (number ^ (step << FIRST_SHIFT | all_read | READERS)) & among == 0)
 }
 
+/// A word in which a write and a read, if they are there, are of the same bytes as an access.
+#[derive(Clone, Copy)]
+pub(super) struct Simple {
+    number: u64,
+    code: u64,
+    pub(super) write: u64,
+    pub(super) read: u64,
+}
+
+impl Simple {
+    /// None: it is something else.
+    #[inline(always)]
+    pub(super) fn of(number: u64, bytes: u8) -> Option<Self> {
+        let code = runs::code(bytes)?;
+        let (written, read) =
+            (number >> FIRST_BYTES_SHIFT & runs::ALL, number >> SECOND_BYTES_SHIFT & runs::ALL);
+        let same = |other: u64| other == runs::NONE || other == code;
+        (number & FORM == PLAIN && same(written) && same(read)).then(|| Self {
+            number,
+            code,
+            write: number >> FIRST_SHIFT,
+            read: number >> SECOND_SHIFT & STEP,
+        })
+    }
+
+    /// The word after an access that comes after all that is there.
+    #[inline(always)]
+    pub(super) fn after(self, kind: AccessKind, step: u64) -> u64 {
+        match kind {
+            AccessKind::Read => {
+                let write = (STEP << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT) & self.number;
+                write | step << SECOND_SHIFT | self.code << SECOND_BYTES_SHIFT | PLAIN
+            }
+            AccessKind::Write => step << FIRST_SHIFT | self.code << FIRST_BYTES_SHIFT | PLAIN,
+        }
+    }
+}
+
 /// The word after a read of all bytes that comes after all that is there.
 #[inline(always)]
 pub(super) fn with_read(number: u64, step: u64) -> u64 {

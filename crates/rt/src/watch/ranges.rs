@@ -1,6 +1,8 @@
 //! Accesses of many bytes: those of a loop, told all at once, and those of one operation.
 
-use super::{RACES, is_on, read, short_read, short_write, shortcut, tasks_of_program, watcher, write};
+use super::{
+    RACES, is_on, read, short_read, short_write, shortcut, task_shortcut_of, tasks_of_program, watcher, write,
+};
 use crate::shadow::{Word, words};
 use crate::thread::Inside;
 use crate::watcher::Watcher;
@@ -167,11 +169,17 @@ pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
     }
 }
 
-/// What the hooks of accesses do first, for other accesses of the default analysis. True if that was all.
+/// What the hooks of accesses do first, for other accesses. True if that was all.
 #[inline]
 fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
-    if RACES.load(Ordering::Relaxed).is_null() || !is_on() || !layout::is_program(addr, size) {
+    if !is_on() || !layout::is_program(addr, size) {
         return false;
+    }
+    if RACES.load(Ordering::Relaxed).is_null() {
+        // What is copied is read and written by one call.
+        let run_at = pc + usize::from(kind == AccessKind::Read);
+        return tasks_of_program::is_known_or_expected(kind, addr, size, run_at)
+            || (matches!(size, 1 | 2 | 4 | 8 | 16) && task_shortcut_of(kind, addr, size, pc, run_at));
     }
     let epoch = tls::epoch();
     let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
