@@ -40,9 +40,9 @@ impl LocksetId {
         self == Self::EMPTY
     }
 
-    /// The number, for [`crate::family`].
+    /// The number of the set.
     #[inline]
-    pub(crate) fn number(self) -> u32 {
+    pub fn number(self) -> u32 {
         self.0
     }
 

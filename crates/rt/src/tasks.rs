@@ -60,6 +60,7 @@ use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
 use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::labels::{LabelTable, Labels};
+use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
@@ -216,6 +217,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if worker.sweeps != self.sweep.count() {
             worker.sweeps = self.sweep.count();
             worker.answers.clear();
+            worker.questions.verdicts.iter_mut().for_each(Verdicts::clear);
         }
         (worker, findings)
     }
@@ -457,7 +459,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 };
                 let cells = &mut locked.record().cells;
                 nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
-                locked.settle(word, |step| self.is_past(step));
+                locked.settle_after((kind, word, mask), |step| self.is_past(step));
             }
             if self.possible.is_any() {
                 self.meet_possible(worker, findings, &at, (kind, word, mask), false);

@@ -18,6 +18,7 @@ use keirin_core::event::{
 };
 use keirin_core::finding::RawStep;
 use keirin_core::replay::Fault;
+use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{StepId, Structure};
 use keirin_core::tasks::{Actor, Effect, Known, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,7 +35,7 @@ impl Worker {
             answers: super::Answers::new(),
             recent: super::Recent::new(),
             pending: super::Pending::new(),
-            questions: Questions::default(),
+            questions: Questions { verdicts: Some(Verdicts::default()), ..Questions::default() },
             flagged: Flagged::default(),
             calls: Calls::default(),
             code: 0,

@@ -329,7 +329,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         };
         let cells = &mut locked.record().cells;
         let nothing_new = self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, cells);
-        locked.settle(word, |step| self.is_past(step));
+        locked.settle_after((run.kind, word, mask), |step| self.is_past(step));
         self.after(thread);
         if nothing_new { Done::Unknown } else { Done::No }
     }

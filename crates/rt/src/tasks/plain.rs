@@ -111,8 +111,10 @@ pub(super) struct Recent {
     entries: *mut u64,
     turn: u64,
     last_turn: u64,
-    /// Turns of this step under other locks, the newest last.
-    suspended: Vec<(LocksetId, u64)>,
+    /// The first turn of this step.
+    first_turn: u64,
+    /// Turns under some locks, by the number of the set. Those of this step go on.
+    of_locks: Box<[(LocksetId, u64); Self::LOCKSETS]>,
 }
 
 // SAFETY: the entries belong to the value, and are reached through it only, or by the hooks of the thread that owns it.
@@ -123,28 +125,29 @@ impl Recent {
     const KIND_BITS: u32 = 4;
     const LAST_TURN: u64 = (1 << (RECENT_ADDRESS_SHIFT - Self::KIND_BITS)) - 1;
 
-    /// So many turns of a step go on later.
-    const MOST_SUSPENDED: usize = 8;
+    /// Of so many sets of locks the turn is remembered.
+    const LOCKSETS: usize = 64;
     /// More bytes are not taken out one by one.
     const MOST_REMOVED: usize = 1 << 10;
     /// The largest access that is remembered.
     const LARGEST: usize = 16;
 
     pub(super) fn new() -> Self {
-        Self { entries: std::ptr::null_mut(), turn: 1, last_turn: 1, suspended: Vec::new() }
+        let of_locks = Box::new([(LocksetId::EMPTY, 0); Self::LOCKSETS]);
+        Self { entries: std::ptr::null_mut(), turn: 1, last_turn: 1, first_turn: 1, of_locks }
     }
 
     /// From now on all entries are void.
     pub(super) fn next_turn(&mut self) {
-        self.suspended.clear();
         self.begin_turn();
+        self.first_turn = self.turn;
     }
 
     fn begin_turn(&mut self) {
         self.last_turn += 1;
         if self.last_turn > Self::LAST_TURN {
-            self.last_turn = 1;
-            self.suspended.clear();
+            (self.last_turn, self.first_turn) = (1, 1);
+            self.of_locks.fill((LocksetId::EMPTY, 0));
             if !self.entries.is_null() {
                 // SAFETY: so many entries were mapped; zero is none.
                 unsafe { self.entries.cast::<u8>().write_bytes(0, RECENT_BYTES) };
@@ -155,15 +158,13 @@ impl Recent {
 
     /// The step holds other locks than before: a new turn, or the one that it had under these.
     pub(super) fn other_locks(&mut self, before: LocksetId, now: LocksetId) {
-        let resumed = self.suspended.iter().position(|(locks, _)| *locks == now);
-        let resumed = resumed.map(|index| self.suspended.remove(index).1);
-        if self.suspended.len() >= Self::MOST_SUSPENDED {
-            self.suspended.remove(0);
-        }
-        self.suspended.push((before, self.turn));
-        match resumed {
-            Some(turn) => self.turn = turn,
-            None => self.begin_turn(),
+        let place = |locks: LocksetId| locks.number() as usize % Self::LOCKSETS;
+        self.of_locks[place(before)] = (before, self.turn);
+        let (locks, turn) = self.of_locks[place(now)];
+        if locks == now && turn >= self.first_turn {
+            self.turn = turn;
+        } else {
+            self.begin_turn();
         }
     }
 
@@ -317,6 +318,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
             let form = match change {
+                // The hooks do not look at halves.
+                Change::Nothing if matches!(form, Form::Halves { .. }) => return Done::Unknown,
                 Change::Nothing => return Done::Known,
                 Change::Unknown => return Done::Unknown,
                 Change::Full => return Done::No,
@@ -357,8 +360,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if read == me {
                     return Change::Full;
                 }
-                let side = self.relation(worker, past(read));
+                let is_half = mask == 0x0f || mask == 0xf0;
+                let apart = is_half && read_bytes == !mask;
+                // What is about other bytes need not come before.
+                let side = if apart { Relation::Before } else { self.relation(worker, past(read)) };
                 match side {
+                    Relation::Before if apart => {}
                     Relation::Before if read_bytes & !mask == 0 => {
                         return Change::To(
                             Form::Plain { write, written, read: me, read_bytes: mask },
@@ -366,7 +373,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                             true,
                         );
                     }
-                    Relation::Before if read_bytes == 0xff && (mask == 0x0f || mask == 0xf0) => {}
+                    Relation::Before if read_bytes == 0xff && is_half => {}
                     Relation::Left | Relation::Right if read_bytes == mask => {}
                     _ => return Change::Full,
                 }
@@ -391,7 +398,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if (english == me || hebrew == me) && bytes & mask == mask {
                     return Change::Nothing;
                 }
-                if bytes != mask || self.keep_all.load(Ordering::Relaxed) {
+                if bytes & mask != mask || self.keep_all.load(Ordering::Relaxed) {
                     return Change::Full;
                 }
                 let write = if behind { sites::write_behind(addr).0 } else { 0 };
@@ -400,6 +407,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
                 let in_english = self.relation(worker, past(english));
                 let in_hebrew = self.relation(worker, past(hebrew));
+                if bytes != mask && (in_english != Relation::Right || in_hebrew != Relation::Left) {
+                    // It would be remembered for a part of the bytes.
+                    return Change::Full;
+                }
                 if in_english == Relation::Before && in_hebrew == Relation::Before {
                     let written = if behind { bytes } else { 0 };
                     let form = Form::Plain { write, written, read: me, read_bytes: mask };
@@ -479,7 +490,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                         written | mask
                     } else if written & !mask == 0 {
                         mask
-                    } else if written == 0xff && read == 0 && write != me && (mask == 0x0f || mask == 0xf0) {
+                    } else if (written == 0xff || written == !mask)
+                        && read == 0
+                        && write != me
+                        && (mask == 0x0f || mask == 0xf0)
+                    {
                         let steps = if mask == 0x0f { [me, write] } else { [write, me] };
                         let form = Form::Halves { steps, kind: AccessKind::Write, behind: false };
                         return Change::To(form, true, false);
@@ -509,14 +524,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     let form = Form::Plain { write: me, written: mask, read: 0, read_bytes: 0 };
                     return Change::To(form, true, false);
                 }
-                if kind == AccessKind::Read || (mask != 0x0f && mask != 0xf0) {
+                if (mask != 0x0f && mask != 0xf0) || (kind == AccessKind::Read && behind) {
                     return Change::Full;
                 }
-                if steps[half] == me {
+                if kind == AccessKind::Write && steps[half] == me {
                     return Change::Nothing;
                 }
                 if !before(steps[half], worker) {
                     return Change::Full;
+                }
+                if kind == AccessKind::Read {
+                    // The read of the other half stays.
+                    let (read, read_bytes) = (steps[1 - half], !mask);
+                    return Change::To(
+                        Form::Plain { write: me, written: mask, read, read_bytes },
+                        true,
+                        false,
+                    );
                 }
                 if steps[1 - half] == me {
                     let form = Form::Plain { write: me, written: 0xff, read: 0, read_bytes: 0 };

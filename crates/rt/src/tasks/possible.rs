@@ -242,7 +242,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 Entry::Vacant(place) => {
                     let locked = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed));
                     locked.map(|mut locked| {
-                        let known = locked.record().cells.iter().cloned().collect();
+                        let cells = locked.record().cells.iter();
+                        let known = cells.map(|(bytes, cell)| (bytes, cell.clone())).collect();
                         locked.settle(word, |step| self.is_past(step));
                         self.possible.words.fetch_add(1, Ordering::Relaxed);
                         place.insert(known)

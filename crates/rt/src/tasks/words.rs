@@ -460,6 +460,20 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         }
     }
 
+    /// Puts the record's content into the word if it may fit after an access: if there are several cells, and they were read, that is not
+    /// looked at for each of them.
+    #[inline(always)]
+    pub(super) fn settle_after(
+        mut self,
+        (kind, addr, bytes): (AccessKind, usize, u8),
+        is_past: impl FnMut(StepId) -> bool,
+    ) {
+        const LAST: u8 = 0x80;
+        if kind == AccessKind::Write || bytes & LAST != 0 || self.record().cells.is_single() {
+            self.settle(addr, is_past);
+        }
+    }
+
     /// Puts the record's content into the word if it fits. `is_past`: a step precedes all that is still to come, so that it need
     /// not be remembered.
     pub(super) fn settle(mut self, addr: usize, is_past: impl FnMut(StepId) -> bool) {
@@ -532,11 +546,11 @@ fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -
     for (bytes, cell) in cells.iter() {
         let plain = A::plain(cell)?;
         if let Some((in_english, in_hebrew)) = plain.reads {
-            english.add(in_english, *bytes)?;
-            hebrew.add(in_hebrew, *bytes)?;
+            english.add(in_english, bytes)?;
+            hebrew.add(in_hebrew, bytes)?;
         }
         if let Some(entry) = plain.write {
-            write.add(entry, *bytes)?;
+            write.add(entry, bytes)?;
         }
     }
     if english.step == hebrew.step {
