@@ -24,7 +24,9 @@ use std::sync::atomic::Ordering;
 pub(crate) const RECENT_ENTRIES: usize = 1 << 16;
 pub(crate) const RECENT_ADDRESS_SHIFT: u32 = 20;
 pub(crate) const RECENT_SPREAD: usize = 0x1e37_79b1;
-/// Accesses that begin in the same so many bytes have one entry.
+/// A write is looked for so far from a read of the same memory: what is read and then written, again and again, has both.
+pub(crate) const RECENT_WRITES: usize = RECENT_ENTRIES / 2;
+/// Accesses of a kind that begin in the same so many bytes have one entry.
 const PLACE_BYTES: usize = 4;
 
 /// How past steps stand to the running one: answers that were given before.
@@ -181,7 +183,10 @@ impl Recent {
         unsafe {
             *self.entries.byte_add(REMOVALS_AT) += 1;
             let first = addr.saturating_sub(Self::LARGEST - 1) & !(PLACE_BYTES - 1);
-            (first..addr + size).step_by(PLACE_BYTES).for_each(|at| *self.entries.add(Self::place(at)) = 0);
+            for at in (first..addr + size).step_by(PLACE_BYTES) {
+                *self.entries.add(Self::place(AccessKind::Read, at)) = 0;
+                *self.entries.add(Self::place(AccessKind::Write, at)) = 0;
+            }
         }
         false
     }
@@ -205,16 +210,17 @@ impl Recent {
     }
 
     #[inline(always)]
-    fn place(addr: usize) -> usize {
+    fn place(kind: AccessKind, addr: usize) -> usize {
         // Stretches of memory begin at different places, also if the distance between them is a power of two.
-        (addr / PLACE_BYTES).wrapping_add((addr >> 18).wrapping_mul(RECENT_SPREAD) >> 7)
-            & (RECENT_ENTRIES - 1)
+        let read = (addr / PLACE_BYTES).wrapping_add((addr >> 18).wrapping_mul(RECENT_SPREAD) >> 7)
+            & (RECENT_ENTRIES - 1);
+        if kind == AccessKind::Write { read ^ RECENT_WRITES } else { read }
     }
 
     pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
         if self.is_there() {
             // SAFETY: so many entries were mapped.
-            unsafe { *self.entries.add(Self::place(addr)) = self.entry(kind, addr, size) };
+            unsafe { *self.entries.add(Self::place(kind, addr)) = self.entry(kind, addr, size) };
         }
     }
 
