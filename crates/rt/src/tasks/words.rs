@@ -121,7 +121,7 @@ impl Simple {
         let (written, read) =
             (number >> FIRST_BYTES_SHIFT & runs::ALL, number >> SECOND_BYTES_SHIFT & runs::ALL);
         let same = |other: u64| other == runs::NONE || other == code;
-        (number & FORM == PLAIN && same(written) && same(read)).then(|| Self {
+        (number & FORM == PLAIN && same(written) && same(read)).then_some(Self {
             number,
             code,
             write: number >> FIRST_SHIFT,

@@ -76,6 +76,12 @@ impl Ranges {
         self.count == 1 || self.distance.unsigned_abs() == self.size
     }
 
+    /// True if it is one row that lies side by side, of no more than so many bytes.
+    #[inline(always)]
+    pub(crate) fn is_within(&self, bytes: usize) -> bool {
+        self.rows == 1 && self.is_dense() && self.count * self.size <= bytes
+    }
+
     /// The same bytes, for who does not mind how often they are accessed: rows that lie close together are one.
     #[inline(always)]
     pub(crate) fn joined(mut self) -> Self {
