@@ -40,7 +40,7 @@ impl LocksetId {
         self == Self::EMPTY
     }
 
-    /// The number.
+    /// The number of the set.
     #[inline]
     pub fn number(self) -> u32 {
         self.0

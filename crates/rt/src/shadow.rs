@@ -266,7 +266,7 @@ impl<A: Shadowed> Locked<'_, A> {
         let word = self.word;
         let Some(record) = self.record() else { return };
         for (mask, cell) in record.cells.iter_mut() {
-            quiet::take(quiet::key(word, *mask), |operation| A::remember_quiet(cell, operation));
+            quiet::take(quiet::key(word, mask), |operation| A::remember_quiet(cell, operation));
         }
     }
 

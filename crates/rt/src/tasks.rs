@@ -38,9 +38,9 @@ mod words;
 
 pub(crate) use choose::{choose, range_access, short_access};
 pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
-pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD};
+pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD, RECENT_WRITES};
 pub(crate) use possible::POSSIBLE;
-pub(crate) use ranges::is_known;
+pub(crate) use ranges::{is_known, is_known_or_expected};
 pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
 
 /// For each code of bytes the bytes, for the hooks.
@@ -58,7 +58,9 @@ use keirin_core::analysis::tasks::{Block, Calls, Descent, Flagged, Order, Presen
 use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
+use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::labels::{LabelTable, Labels};
+use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
@@ -225,6 +227,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             worker.sweeps = self.sweep.count();
             worker.answers.clear();
             worker.beside.steps_changed();
+            worker.questions.verdicts.iter_mut().for_each(Verdicts::clear);
         }
         (worker, findings)
     }
@@ -288,6 +291,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// Tells the hooks which accesses of the running task need not be told.
     fn tell_hooks(&self, worker: &mut Worker) {
         worker.recent.next_turn();
+        self.tell_hooks_of_turn(worker);
+    }
+
+    /// The same when nothing but the locks has changed, which were others before.
+    fn tell_hooks_of_locks(&self, worker: &mut Worker, before: LocksetId) {
+        if A::ONLY_RACES {
+            worker.recent.other_locks(before, worker.data.history.locks());
+        } else {
+            worker.recent.next_turn();
+        }
+        self.tell_hooks_of_turn(worker);
+    }
+
+    fn tell_hooks_of_turn(&self, worker: &mut Worker) {
         worker.recent.tell_hooks();
         let told = worker.slot.is_some() && worker.step.0 < words::MOST_STEPS;
         worker.plain = told && self.is_plain(worker);
@@ -473,7 +490,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 };
                 let cells = &mut locked.record().cells;
                 nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
-                locked.settle(word, |step| self.is_past(step));
+                locked.settle_after((kind, word, mask), |step| self.is_past(step));
             }
             if self.possible.is_any() {
                 self.meet_possible(worker, findings, &at, (kind, word, mask), false);

@@ -176,6 +176,18 @@ pub(crate) fn set_pending(runs: usize) {
     set::<PENDING>(runs);
 }
 
+/// What [`set_pending`] has told.
+#[inline(always)]
+pub(crate) fn pending() -> usize {
+    get::<PENDING>()
+}
+
+/// What [`set_calls`] has told.
+#[inline(always)]
+pub(crate) fn calls() -> u64 {
+    get::<CALLS>() as u64
+}
+
 /// Tells the hooks which calls are open in the calling thread.
 #[inline(always)]
 pub(crate) fn set_calls(hash: u64) {

@@ -301,9 +301,15 @@ fn shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
 /// The same, if tasks are watched.
 #[inline(always)]
 fn task_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    task_shortcut_of(kind, addr, size, pc, pc)
+}
+
+/// The same for one of several accesses of an instruction: `run_at` tells it from the others.
+#[inline(always)]
+fn task_shortcut_of(kind: AccessKind, addr: usize, size: usize, pc: usize, run_at: usize) -> bool {
     let (Some(access), true) = (tasks_of_program::short_access(), is_on()) else { return false };
     let Some(mut inside) = Inside::enter_quietly() else { return false };
-    access(&mut inside, kind, addr, size, pc)
+    access(&mut inside, kind, (addr, size), pc, run_at)
 }
 
 /// A plain read of 1, 2, 4, 8 or 16 bytes.

@@ -59,16 +59,17 @@ pub(super) fn bytes_of_cells<A: Shadowed>(cells: &Cells<A::Cell>) -> Option<Byte
 }
 
 /// Cells with the bytes that they cover; no two have a byte in common. The first is kept in place, and mostly it is the only
-/// one.
+/// one. The bytes of all lie together, so that the others need not be looked at for them.
 pub(crate) struct Cells<C> {
-    /// Covers no bytes if there is none.
-    first: (u8, C),
-    others: Vec<(u8, C)>,
+    /// Of the first cell and of the others; 0 behind the last one.
+    bytes: [u8; WORD_BYTES],
+    first: C,
+    others: Vec<C>,
 }
 
 impl<C: Default> Default for Cells<C> {
     fn default() -> Self {
-        Self { first: (0, C::default()), others: Vec::new() }
+        Self { bytes: [0; WORD_BYTES], first: C::default(), others: Vec::new() }
     }
 }
 
@@ -81,78 +82,122 @@ impl<C: Default> FromIterator<(u8, C)> for Cells<C> {
 }
 
 impl<C: Default> Cells<C> {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u8, C)> {
-        std::iter::once(&self.first).chain(&self.others).filter(|cell| cell.0 != 0)
+    /// The bytes of each, and the cells.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u8, &C)> {
+        let cells = std::iter::once(&self.first).chain(&self.others);
+        self.bytes.iter().copied().take_while(|bytes| *bytes != 0).zip(cells)
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (u8, C)> {
-        std::iter::once(&mut self.first).chain(&mut self.others).filter(|cell| cell.0 != 0)
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u8, &mut C)> {
+        let cells = std::iter::once(&mut self.first).chain(&mut self.others);
+        self.bytes.iter().copied().take_while(|bytes| *bytes != 0).zip(cells)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        self.bytes[0] == 0
+    }
+
+    /// True if there is not more than one.
+    pub(crate) fn is_single(&self) -> bool {
+        self.bytes[1] == 0
+    }
+
+    fn count(&self) -> usize {
+        self.bytes.iter().take_while(|bytes| **bytes != 0).count()
+    }
+
+    #[inline(always)]
+    fn cell(&mut self, index: usize) -> &mut C {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 
     pub(crate) fn push(&mut self, mask: u8, cell: C) {
-        if self.first.0 == 0 {
-            self.first = (mask, cell);
-        } else {
-            self.others.push((mask, cell));
+        let count = self.count();
+        self.bytes[count] = mask;
+        if count == 0 {
+            self.first = cell;
+            return;
         }
+        if self.others.len() == self.others.capacity() {
+            // One, three or seven: a word has room for no more.
+            self.others.reserve_exact(self.others.len() + 1);
+        }
+        self.others.push(cell);
     }
 
     pub(crate) fn extend(&mut self, cells: Self) {
-        let others = std::iter::once(cells.first).chain(cells.others).filter(|cell| cell.0 != 0);
-        others.for_each(|(mask, cell)| self.push(mask, cell));
+        let others = cells.bytes.into_iter().zip(std::iter::once(cells.first).chain(cells.others));
+        others.filter(|(bytes, _)| *bytes != 0).for_each(|(mask, cell)| self.push(mask, cell));
     }
 
     /// The cell that is about these bytes and no others, if it is easily found.
     #[inline(always)]
     pub(crate) fn of(&mut self, mask: u8) -> Option<&mut C> {
-        if self.first.0 == mask {
-            return Some(&mut self.first.1);
-        }
-        self.others.iter_mut().find(|(bytes, _)| *bytes == mask).map(|(_, cell)| cell)
+        let index = self.bytes.iter().position(|bytes| *bytes == mask)?;
+        Some(self.cell(index))
     }
 
     /// The cell of all eight bytes, if there is no other.
     pub(crate) fn only(&self) -> Option<&C> {
-        (self.first.0 == 0xff).then_some(&self.first.1)
+        (self.bytes[0] == 0xff).then_some(&self.first)
     }
 
     /// Forgets some bytes.
     pub(crate) fn forget(&mut self, mask: u8) {
-        self.iter_mut().for_each(|cell| cell.0 &= !mask);
-        self.others.retain(|cell| cell.0 != 0);
-        if self.first.0 == 0 {
-            self.first = self.others.pop().unwrap_or_default();
+        for index in (0..self.count()).rev() {
+            self.bytes[index] &= !mask;
+            if self.bytes[index] == 0 {
+                self.remove(index);
+            }
+        }
+    }
+
+    /// Takes a cell out; the last one comes to its place.
+    fn remove(&mut self, index: usize) {
+        match index.checked_sub(1) {
+            None => self.first = self.others.pop().unwrap_or_default(),
+            Some(other) => _ = self.others.swap_remove(other),
+        }
+        let last = self.others.len() + 1;
+        let moved = std::mem::take(self.bytes.get_mut(last).unwrap_or(&mut 0));
+        if index < last {
+            self.bytes[index] = moved;
         }
     }
 }
 
 impl<C: Clone + Default> Cells<C> {
     /// Shows each cell of some bytes, split so that it covers none but these.
+    #[inline]
     pub(crate) fn touch(&mut self, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
+        match self.of(mask) {
+            Some(cell) if mask != 0 => visit(cell, mask),
+            _ => self.touch_parts(mask, visit),
+        }
+    }
+
+    fn touch_parts(&mut self, mask: u8, mut visit: impl FnMut(&mut C, u8)) {
         let mut remaining = mask;
-        let mut split = Vec::new();
-        for (bytes, cell) in self.iter_mut() {
-            let shared = *bytes & remaining;
-            if shared == *bytes {
-                visit(cell, shared);
-            } else if shared != 0 {
-                let mut half = cell.clone();
-                *bytes &= !shared;
-                visit(&mut half, shared);
-                split.push((shared, half));
+        for index in 0..self.count() {
+            let shared = self.bytes[index] & remaining;
+            if shared == 0 {
+                continue;
+            }
+            if shared == self.bytes[index] {
+                visit(self.cell(index), shared);
+            } else {
+                let mut part = self.cell(index).clone();
+                self.bytes[index] &= !shared;
+                visit(&mut part, shared);
+                self.push(shared, part);
             }
             remaining &= !shared;
         }
         if remaining != 0 {
             let mut fresh = C::default();
             visit(&mut fresh, remaining);
-            split.push((remaining, fresh));
+            self.push(remaining, fresh);
         }
-        split.into_iter().for_each(|(bytes, cell)| self.push(bytes, cell));
     }
 }
 

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 /// An access that may be one of the commonest: see [`TaskDriver::short_access`].
-type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, usize, usize, usize) -> bool + Send + Sync>;
+type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, (usize, usize), usize, usize) -> bool + Send + Sync>;
 
 static SHORT: OnceLock<ShortAccess> = OnceLock::new();
 
@@ -42,8 +42,9 @@ pub(crate) fn short_access() -> Option<&'static ShortAccess> {
 
 fn start<A: KeepsPlain + Send + Sync + 'static>(analysis: A) -> &'static dyn Watcher {
     let driver: &'static TaskDriver<A> = Box::leak(Box::new(TaskDriver::new(analysis)));
-    let short = |thread: &mut Thread, kind, addr, size, pc| driver.short_access(thread, kind, addr, size, pc);
-    let _ = SHORT.set(Box::new(short));
+    let _ = SHORT.set(Box::new(|thread, kind, bytes, pc, run_at| {
+        driver.short_access(thread, kind, bytes, pc, run_at)
+    }));
     let _ = RANGES.set(Box::new(|thread, ranges, pc| driver.range_access(thread, ranges, pc)));
     driver
 }

@@ -19,6 +19,7 @@ use keirin_core::event::{
 };
 use keirin_core::finding::RawStep;
 use keirin_core::replay::Fault;
+use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{StepId, Structure};
 use keirin_core::tasks::{Actor, Effect, Known, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +36,7 @@ impl Worker {
             answers: super::Answers::new(),
             recent: super::Recent::new(),
             pending: super::Pending::new(),
-            questions: Questions::default(),
+            questions: Questions { verdicts: Some(Verdicts::default()), ..Questions::default() },
             flagged: Flagged::default(),
             calls: Calls::default(),
             code: 0,
@@ -81,6 +82,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         let mut locked = TaskWord::of(address).lock_record::<A>(address & !7)?;
         locked.record().cells.of(bytes_of(address, 1)).map(act)
+    }
+
+    /// What the thread has accessed lately of a range was other memory.
+    fn take_out_of_recent(thread: &mut Thread, addr: usize, size: usize) {
+        let (worker, _) = Self::parts_at_once(thread);
+        if worker.recent.remove(addr, size) {
+            worker.recent.tell_hooks();
+        }
     }
 
     /// Forgets all that is known about a range.
@@ -141,9 +150,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     fn change_locks(&self, worker: &mut Worker, lock: LockId, mode: LockMode, acquire: bool) {
+        let before = worker.data.history.locks();
         let sets = worker.sets.get_or_insert_default();
         sets.change(&self.sets, &mut worker.data.history, (lock, mode), acquire);
-        self.tell_hooks(worker);
+        self.tell_hooks_of_locks(worker, before);
     }
 
     /// An atomic operation has been done on a word that is locked. None: it is to be disregarded.
@@ -468,17 +478,17 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
-        // Some allocators do not tell when memory is given back.
         self.tell_pending(thread);
+        Self::take_out_of_recent(thread, addr, size);
+        // Some allocators do not tell when memory is given back.
         self.forget(addr, size);
         blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
     }
 
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize) {
         if let Some(thread) = thread {
-            let (worker, _) = self.parts(thread);
-            worker.recent.next_turn();
-            worker.recent.tell_hooks();
+            let _ = self.parts(thread);
+            Self::take_out_of_recent(thread, addr, size);
         }
         blocks::freed(addr);
         self.forget(addr, size);
@@ -487,9 +497,8 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
         thread.note_stack(place);
         let (from, size) = thread.leave_stack(top);
-        let (worker, _) = self.parts(thread);
-        worker.recent.next_turn();
-        worker.recent.tell_hooks();
+        let _ = self.parts(thread);
+        Self::take_out_of_recent(thread, from, size);
         self.forget(from, size);
     }
 

@@ -11,14 +11,15 @@
 //! **Who may touch what.** The runs belong to the thread and its hooks.
 
 use super::plain::Done;
-use super::words::TaskWord;
-use super::{TaskDriver, Worker, step};
+use super::words::{Simple, TaskWord, number_of};
+use super::{TaskDriver, Worker, sites, step};
 use crate::driver::REFUSED;
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
 use crate::own;
 use crate::places::PlaceNumber;
 use crate::shadow::words as words_of;
 use crate::thread::Thread;
+use crate::tls;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, Op};
 use std::sync::atomic::Ordering;
@@ -111,46 +112,117 @@ impl Pending {
     }
 }
 
+/// Puts an access to the run that `run_at` stands for, if it is where that was expected to go on. The hooks do the same.
+#[inline(always)]
+pub(super) fn goes_on(addr: usize, size: usize, run_at: usize) -> bool {
+    let runs = tls::pending() as *mut Run;
+    if runs.is_null() {
+        return false;
+    }
+    // SAFETY: these are so many runs of the calling thread, which is not in the runtime now; or those of nobody, which have no key,
+    // so that they are not changed.
+    unsafe {
+        let run = runs.add(run_at % RUNS);
+        let expected = (*run).key == run_at as u64 ^ tls::calls()
+            && (*run).next == addr
+            && (*run).size as usize == size
+            && (*run).key != 0
+            && ((*run).from ^ addr) < PAGE_BYTES;
+        if expected {
+            (*run).next = addr.wrapping_add_signed((*run).distance);
+        }
+        expected
+    }
+}
+
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// An access of at most sixteen bytes, if it is one of the commonest. False: it must be looked at in full.
+    /// An access of at most sixteen bytes, if it is one of the commonest. False: it must be looked at in full. `run_at` stands for its
+    /// instruction where accesses are collected.
     #[inline(always)]
     pub(crate) fn short_access(
         &self,
         thread: &mut Thread,
         kind: AccessKind,
-        addr: usize,
-        size: usize,
+        (addr, size): (usize, usize),
         pc: usize,
+        run_at: usize,
     ) -> bool {
         if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
             return false;
         }
         thread.note_stack(addr);
         let place = thread.place(pc, size as u32);
-        let key = pc as u64 ^ thread.stack_hash();
+        let key = run_at as u64 ^ thread.stack_hash();
         let (worker, _) = Self::parts_at_once(thread);
-        let index = pc % RUNS;
+        let index = run_at % RUNS;
         let run = &mut worker.pending.runs[index];
+        let left = (run.key != 0 && run.from != run.next).then_some(*run);
         let last = run.next.wrapping_sub_signed(run.distance);
         let same = run.key == key && run.kind == kind;
         let distance = if same { addr.wrapping_sub(last) as isize } else { size as isize };
         let distance =
             if distance != 0 && distance.unsigned_abs() <= FARTHEST { distance } else { size as isize };
         let next = addr.wrapping_add_signed(distance);
-        let left =
-            std::mem::replace(run, Run { key, next, from: next, distance, place, size: size as u32, kind });
+        *run = Run { key, next, from: next, distance, place, size: size as u32, kind };
         worker.pending.used[index / 64] |= 1 << (index % 64);
-        if left.key != 0 && left.from != left.next {
+        if let Some(left) = left {
             self.tell_run(thread, &left);
         }
-        self.tell_at(
-            thread,
-            &Run { key, next, from: addr, distance, place, size: size as u32, kind },
-            addr,
-            size,
-        );
         thread.accesses += 1;
+        let this = Run { key, next, from: addr, distance, place, size: size as u32, kind };
+        if !self.tell_simply(thread, kind, (addr, size), place) {
+            self.tell_one(thread, &this);
+        } else if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size)
+        {
+            self.run_meets_possible(thread, &this, addr, size);
+        }
         true
+    }
+
+    /// The commonest way of [`Self::plain_access`]: all that the word remembers is about the same bytes, and comes before this access.
+    /// False: nothing was done.
+    #[inline(always)]
+    fn tell_simply(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        (addr, size): (usize, usize),
+        place: PlaceNumber,
+    ) -> bool {
+        let offset = addr % WORD_BYTES;
+        if offset + size > WORD_BYTES {
+            return false;
+        }
+        let (worker, _) = self.at_gate(thread);
+        let word = TaskWord::of(addr);
+        let old = word.load();
+        let bytes = (((1u32 << size) - 1) << offset) as u8;
+        let Some(simple) = Simple::of(old, bytes) else { return false };
+        let me = number_of(worker.step);
+        let is_read = kind == AccessKind::Read;
+        if simple.write == me || (is_read && simple.read == me) {
+            return true;
+        }
+        let before = |number: u64, worker: &mut Worker| number == 0 || self.is_before(worker, number);
+        if !before(simple.write, worker) || !before(simple.read, worker) || (old == 0 && !word.admit()) {
+            return false;
+        }
+        let new = simple.after(kind, me);
+        if sites::is_at(addr, bytes, is_read, place) {
+            return word.exchange(old, new);
+        }
+        if !word.exchange(old, TaskWord::BUSY) {
+            return false;
+        }
+        sites::put(addr, bytes, is_read, place, || word.used_in_line());
+        word.set(new);
+        true
+    }
+
+    /// Tells the first access of a run.
+    #[inline(never)]
+    fn tell_one(&self, thread: &mut Thread, run: &Run) {
+        self.tell_at(thread, run, run.from, run.size as usize);
     }
 
     /// Tells all runs.
@@ -171,7 +243,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         thread.accesses += run.count() as u64;
-        if run.distance.unsigned_abs() == run.size as usize && run.size as usize <= WORD_BYTES {
+        // Of larger ones all that lies side by side must be whole words.
+        let side_by_side = run.size as usize <= WORD_BYTES || run.from.is_multiple_of(WORD_BYTES);
+        if run.distance.unsigned_abs() == run.size as usize && side_by_side {
             let first = run.from.min(run.next.wrapping_sub_signed(run.distance));
             self.tell_at(thread, run, first, run.count() * run.size as usize);
         } else {
@@ -259,7 +333,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         };
         let cells = &mut locked.record().cells;
         let nothing_new = self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, cells);
-        locked.settle(word, |step| self.is_past(step));
+        locked.settle_after((run.kind, word, mask), |step| self.is_past(step));
         self.after(thread);
         if nothing_new { Done::Unknown } else { Done::No }
     }

@@ -16,6 +16,7 @@ use crate::tls;
 use crate::watch::Ranges;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
+use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::{Relation, StepId};
 use std::sync::atomic::Ordering;
 
@@ -23,6 +24,10 @@ use std::sync::atomic::Ordering;
 pub(crate) const RECENT_ENTRIES: usize = 1 << 16;
 pub(crate) const RECENT_ADDRESS_SHIFT: u32 = 20;
 pub(crate) const RECENT_SPREAD: usize = 0x1e37_79b1;
+/// A write is looked for so far from a read of the same memory: what is read and then written, again and again, has both.
+pub(crate) const RECENT_WRITES: usize = RECENT_ENTRIES / 2;
+/// Accesses of a kind that begin in the same so many bytes have one entry.
+const PLACE_BYTES: usize = 4;
 
 /// How past steps stand to the running one: answers that were given before.
 pub(super) struct Answers(Box<[(u64, Relation); Self::PLACES]>);
@@ -56,19 +61,32 @@ impl Answers {
     }
 }
 
-/// How many calls for the accesses of a loop a thread remembers. They lie behind the other entries.
+/// How many calls for the accesses of a loop a thread remembers. They lie behind the other entries, and behind them how often memory was
+/// taken out of the table.
 const RECENT_RANGES: usize = 1 << 8;
-const RECENT_BYTES: usize = RECENT_ENTRIES * 8 + RECENT_RANGES * size_of::<RecentRanges>();
+const RANGES_AT: usize = RECENT_ENTRIES * 8;
+const REMOVALS_AT: usize = RANGES_AT + RECENT_RANGES * size_of::<RecentRanges>();
+const RECENT_BYTES: usize = REMOVALS_AT + 8;
 
-/// Accesses of a loop that were told, and in which turn, as the hooks have it; 0 is none.
+/// Accesses of a loop that were told, and when: the turn as the hooks have it, and above it how often memory was taken out; 0 is none.
 type RecentRanges = (u64, Ranges);
 
 /// Where the accesses of a loop are remembered.
 #[inline(always)]
 fn recent_ranges(entries: usize, ranges: &Ranges) -> *mut RecentRanges {
     let spread = (ranges.addr >> 3).wrapping_mul(RECENT_SPREAD) >> 12 ^ ranges.count;
-    let table = (entries + RECENT_ENTRIES * 8) as *mut RecentRanges;
+    let table = (entries + RANGES_AT) as *mut RecentRanges;
     table.wrapping_add(spread % RECENT_RANGES)
+}
+
+/// When accesses of a loop are told now.
+///
+/// # Safety
+/// The entries must be those of the calling thread, and there must be some.
+#[inline(always)]
+unsafe fn time_of_ranges(entries: usize, turn: u64) -> u64 {
+    // SAFETY: as the caller says; the number lies behind the entries.
+    turn | unsafe { *((entries + REMOVALS_AT) as *const u64) } << RECENT_ADDRESS_SHIFT
 }
 
 /// True if the calling thread has told the same accesses in this turn.
@@ -78,17 +96,27 @@ pub(super) fn is_recent(ranges: &Ranges) -> bool {
     let known = recent_ranges(entries, ranges);
     // SAFETY: so many entries, and so many of these behind them, were mapped for this thread. Where the turn is the present one, the
     // rest was written with it.
-    entries != 0 && unsafe { (*known).0 == turn && (*known).1 == *ranges }
+    entries != 0 && unsafe { (*known).0 == time_of_ranges(entries, turn) && (*known).1 == *ranges }
 }
 
 /// What a thread has accessed lately although the shadow does not tell so: one read among many, or what is in a record.
 ///
-/// An entry is an access of one kind, address and size, and counts for one turn: until the task's step, locks or blocks change,
-/// or the thread gives memory back. Memory that another thread gives back and hands over again within a turn is not noticed.
-/// The hooks look here as well.
+/// An entry is an access of one kind, address and size, and counts for one turn: until the task's step, locks or blocks change.
+/// Memory that the thread gives back or gets is taken out. Memory that another thread gives back and hands over to a third one within a
+/// turn is not noticed. The hooks look here as well.
+///
+/// **The same locks again.** For races a step's turn goes on when it holds the same locks as before: whoever is parallel to the second of two
+/// equal accesses of a step under the same locks is parallel to the first one, and excluded from both or from neither. What others do in
+/// between is compared with what was kept of the first one. (A region that must be whole may be torn between the two, so that with
+/// atomicity each change of the locks begins another turn.)
 pub(super) struct Recent {
     entries: *mut u64,
     turn: u64,
+    last_turn: u64,
+    /// The first turn of this step.
+    first_turn: u64,
+    /// Turns under some locks, by the number of the set. Those of this step go on.
+    of_locks: Box<[(LocksetId, u64); Self::LOCKSETS]>,
 }
 
 // SAFETY: the entries belong to the value, and are reached through it only, or by the hooks of the thread that owns it.
@@ -99,20 +127,68 @@ impl Recent {
     const KIND_BITS: u32 = 4;
     const LAST_TURN: u64 = (1 << (RECENT_ADDRESS_SHIFT - Self::KIND_BITS)) - 1;
 
+    /// Of so many sets of locks the turn is remembered.
+    const LOCKSETS: usize = 64;
+    /// More bytes are not taken out one by one.
+    const MOST_REMOVED: usize = 1 << 10;
+    /// The largest access that is remembered.
+    const LARGEST: usize = 16;
+
     pub(super) fn new() -> Self {
-        Self { entries: std::ptr::null_mut(), turn: 1 }
+        let of_locks = Box::new([(LocksetId::EMPTY, 0); Self::LOCKSETS]);
+        Self { entries: std::ptr::null_mut(), turn: 1, last_turn: 1, first_turn: 1, of_locks }
     }
 
     /// From now on all entries are void.
     pub(super) fn next_turn(&mut self) {
-        self.turn += 1;
-        if self.turn > Self::LAST_TURN {
-            self.turn = 1;
+        self.begin_turn();
+        self.first_turn = self.turn;
+    }
+
+    fn begin_turn(&mut self) {
+        self.last_turn += 1;
+        if self.last_turn > Self::LAST_TURN {
+            (self.last_turn, self.first_turn) = (1, 1);
+            self.of_locks.fill((LocksetId::EMPTY, 0));
             if !self.entries.is_null() {
                 // SAFETY: so many entries were mapped; zero is none.
                 unsafe { self.entries.cast::<u8>().write_bytes(0, RECENT_BYTES) };
             }
         }
+        self.turn = self.last_turn;
+    }
+
+    /// The step holds other locks than before: a new turn, or the one that it had under these.
+    pub(super) fn other_locks(&mut self, before: LocksetId, now: LocksetId) {
+        let place = |locks: LocksetId| locks.number() as usize % Self::LOCKSETS;
+        self.of_locks[place(before)] = (before, self.turn);
+        let (locks, turn) = self.of_locks[place(now)];
+        if locks == now && turn >= self.first_turn {
+            self.turn = turn;
+        } else {
+            self.begin_turn();
+        }
+    }
+
+    /// Some memory is another's from now on. True if the hooks must be told.
+    pub(super) fn remove(&mut self, addr: usize, size: usize) -> bool {
+        if self.entries.is_null() {
+            return false;
+        }
+        if size > Self::MOST_REMOVED {
+            self.next_turn();
+            return true;
+        }
+        // SAFETY: so many entries were mapped, and the number lies behind them.
+        unsafe {
+            *self.entries.byte_add(REMOVALS_AT) += 1;
+            let first = addr.saturating_sub(Self::LARGEST - 1) & !(PLACE_BYTES - 1);
+            for at in (first..addr + size).step_by(PLACE_BYTES) {
+                *self.entries.add(Self::place(AccessKind::Read, at)) = 0;
+                *self.entries.add(Self::place(AccessKind::Write, at)) = 0;
+            }
+        }
+        false
     }
 
     /// Tells the hooks of the calling thread, which owns this.
@@ -129,24 +205,26 @@ impl Recent {
     }
 
     #[inline(always)]
-    fn place(addr: usize) -> usize {
+    fn place(kind: AccessKind, addr: usize) -> usize {
         // Stretches of memory begin at different places, also if the distance between them is a power of two.
-        (addr >> 2).wrapping_add((addr >> 18).wrapping_mul(RECENT_SPREAD) >> 7) & (RECENT_ENTRIES - 1)
+        let read = (addr / PLACE_BYTES).wrapping_add((addr >> 18).wrapping_mul(RECENT_SPREAD) >> 7)
+            & (RECENT_ENTRIES - 1);
+        if kind == AccessKind::Write { read ^ RECENT_WRITES } else { read }
     }
 
     pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
         if self.is_there() {
             // SAFETY: so many entries were mapped.
-            unsafe { *self.entries.add(Self::place(addr)) = self.entry(kind, addr, size) };
+            unsafe { *self.entries.add(Self::place(kind, addr)) = self.entry(kind, addr, size) };
         }
     }
 
     /// Adds accesses of a loop, all of which are told in this turn.
     pub(super) fn add_ranges(&mut self, ranges: &Ranges) {
         if self.is_there() {
-            let turn = self.turn << Self::KIND_BITS;
+            let (entries, turn) = (self.entries as usize, self.turn << Self::KIND_BITS);
             // SAFETY: so many were mapped behind the entries.
-            unsafe { *recent_ranges(self.entries as usize, ranges) = (turn, *ranges) };
+            unsafe { *recent_ranges(entries, ranges) = (time_of_ranges(entries, turn), *ranges) };
         }
     }
 
@@ -241,6 +319,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
             let form = match change {
+                // The hooks do not look at halves.
+                Change::Nothing if matches!(form, Form::Halves { .. }) => return Done::Unknown,
                 Change::Nothing => return Done::Known,
                 Change::Unknown => return Done::Unknown,
                 Change::Full => return Done::No,
@@ -281,8 +361,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if read == me {
                     return Change::Full;
                 }
-                let side = self.relation(worker, past(read));
+                let is_half = mask == 0x0f || mask == 0xf0;
+                let apart = is_half && read_bytes == !mask;
+                // What is about other bytes need not come before.
+                let side = if apart { Relation::Before } else { self.relation(worker, past(read)) };
                 match side {
+                    Relation::Before if apart => {}
                     Relation::Before if read_bytes & !mask == 0 => {
                         return Change::To(
                             Form::Plain { write, written, read: me, read_bytes: mask },
@@ -290,7 +374,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                             true,
                         );
                     }
-                    Relation::Before if read_bytes == 0xff && (mask == 0x0f || mask == 0xf0) => {}
+                    Relation::Before if read_bytes == 0xff && is_half => {}
                     Relation::Left | Relation::Right if read_bytes == mask => {}
                     _ => return Change::Full,
                 }
@@ -315,7 +399,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if (english == me || hebrew == me) && bytes & mask == mask {
                     return Change::Nothing;
                 }
-                if bytes != mask || self.keep_all.load(Ordering::Relaxed) {
+                if bytes & mask != mask || self.keep_all.load(Ordering::Relaxed) {
                     return Change::Full;
                 }
                 let write = if behind { sites::write_behind(addr).0 } else { 0 };
@@ -324,6 +408,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
                 let in_english = self.relation(worker, past(english));
                 let in_hebrew = self.relation(worker, past(hebrew));
+                if bytes != mask && (in_english != Relation::Right || in_hebrew != Relation::Left) {
+                    // It would be remembered for a part of the bytes.
+                    return Change::Full;
+                }
                 if in_english == Relation::Before && in_hebrew == Relation::Before {
                     let written = if behind { bytes } else { 0 };
                     let form = Form::Plain { write, written, read: me, read_bytes: mask };
@@ -403,7 +491,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                         written | mask
                     } else if written & !mask == 0 {
                         mask
-                    } else if written == 0xff && read == 0 && write != me && (mask == 0x0f || mask == 0xf0) {
+                    } else if (written == 0xff || written == !mask)
+                        && read == 0
+                        && write != me
+                        && (mask == 0x0f || mask == 0xf0)
+                    {
                         let steps = if mask == 0x0f { [me, write] } else { [write, me] };
                         let form = Form::Halves { steps, kind: AccessKind::Write, behind: false };
                         return Change::To(form, true, false);
@@ -433,14 +525,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     let form = Form::Plain { write: me, written: mask, read: 0, read_bytes: 0 };
                     return Change::To(form, true, false);
                 }
-                if kind == AccessKind::Read || (mask != 0x0f && mask != 0xf0) {
+                if (mask != 0x0f && mask != 0xf0) || (kind == AccessKind::Read && behind) {
                     return Change::Full;
                 }
-                if steps[half] == me {
+                if kind == AccessKind::Write && steps[half] == me {
                     return Change::Nothing;
                 }
                 if !before(steps[half], worker) {
                     return Change::Full;
+                }
+                if kind == AccessKind::Read {
+                    // The read of the other half stays.
+                    let (read, read_bytes) = (steps[1 - half], !mask);
+                    return Change::To(
+                        Form::Plain { write: me, written: mask, read, read_bytes },
+                        true,
+                        false,
+                    );
                 }
                 if steps[1 - half] == me {
                     let form = Form::Plain { write: me, written: 0xff, read: 0, read_bytes: 0 };

@@ -375,7 +375,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let known = if A::ONLY_RACES {
             Cells::default()
         } else {
-            self.on_cells(word, |cells| cells.iter().cloned().collect())?
+            self.on_cells(word, |cells| cells.iter().map(|(bytes, cell)| (bytes, cell.clone())).collect())?
         };
         self.possible.words.fetch_add(1, Ordering::Relaxed);
         Some(known)

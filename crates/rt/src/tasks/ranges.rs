@@ -4,12 +4,13 @@
 //! that, without entering the runtime, the thread's memory and the shadow are asked whether the step has done all of it: then that is all.
 
 use super::TaskDriver;
-use super::pending::Run;
+use super::pending::{self, Run};
 use super::plain;
 use super::words::{self, TaskWord};
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
 use crate::thread::Thread;
 use crate::watch::Ranges;
+use crate::watcher::Watcher;
 use crate::{own, tls};
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
@@ -17,18 +18,26 @@ use keirin_core::event::AccessKind;
 /// No word is that.
 const NONE: u64 = u64::MAX;
 
+/// Bytes of a few words.
+const FEW: usize = 64;
+
 /// After so many bytes, or accesses that do not lie side by side, others that wait for this thread have their turn.
 const STRETCH: usize = 16 * PAGE_BYTES;
 
 /// True if the running step has accessed all words from one address to another one, in a way that makes these accesses nothing new.
 #[inline(always)]
 fn are_known(kind: AccessKind, from: usize, to: usize, step: u64, last: &mut u64) -> bool {
-    (from & !(WORD_BYTES - 1)..to).step_by(WORD_BYTES).all(|addr| {
+    let mut addr = from & !(WORD_BYTES - 1);
+    while addr < to {
         let word = TaskWord::of(addr).load();
-        let known = word == *last || words::is_known(word, kind, step);
-        *last = if known { word } else { NONE };
-        known
-    })
+        if word != *last && !words::is_known(word, kind, step) {
+            *last = NONE;
+            return false;
+        }
+        *last = word;
+        addr += WORD_BYTES;
+    }
+    true
 }
 
 /// True if the running step has done all that before, as the shadow tells.
@@ -37,6 +46,12 @@ pub(crate) fn is_known(ranges: &Ranges) -> bool {
     let step = tls::task();
     if step == 0 {
         return false;
+    }
+    // A few words are looked at faster than what was told.
+    if ranges.is_within(FEW) {
+        let first = ranges.lowest(ranges.addr);
+        return are_known(ranges.kind, first, first + ranges.count * ranges.size, step, &mut { NONE })
+            || plain::is_recent(ranges);
     }
     if plain::is_recent(ranges) {
         return true;
@@ -56,11 +71,23 @@ pub(crate) fn is_known(ranges: &Ranges) -> bool {
     })
 }
 
+/// What the hooks look for, for an access of any size that no hook of an access tells: that the running step has done it, or that it goes on
+/// where it was expected to.
+#[inline(always)]
+pub(crate) fn is_known_or_expected(kind: AccessKind, addr: usize, size: usize, run_at: usize) -> bool {
+    let step = tls::task();
+    step != 0
+        && (are_known(kind, addr, addr + size, step, &mut { NONE }) || pending::goes_on(addr, size, run_at))
+}
+
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// Accesses of a loop, if they are plain. False: they must be told one by one.
     pub(crate) fn range_access(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
-        if thread.ignoring > 0 || own::may_be(ranges.addr) || !Self::parts_at_once(thread).0.plain {
+        if thread.ignoring > 0 || own::may_be(ranges.addr) {
             return false;
+        }
+        if !Self::parts_at_once(thread).0.plain {
+            return self.range_under_locks(thread, ranges, pc);
         }
         thread.accesses += (ranges.count * ranges.rows) as u64;
         let (told, ranges) = (*ranges, ranges.joined());
@@ -85,6 +112,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             }
         }
+        true
+    }
+
+    /// Accesses of a loop under locks: each is looked at, and all need not be told again under the same locks, if that is all about races.
+    fn range_under_locks(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
+        if !A::ONLY_RACES || tls::task() == 0 {
+            return false;
+        }
+        ranges.one_by_one(false, |addr| self.access(thread, ranges.kind, addr, ranges.size, pc));
+        Self::parts_at_once(thread).0.recent.add_ranges(ranges);
         true
     }
 }

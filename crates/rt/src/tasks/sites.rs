@@ -35,7 +35,9 @@ const TABLE: u64 = 1 << 63;
 const HALF_BYTES: usize = WORD_BYTES / 2;
 const HALVES: u64 = (1 << (LINE_BYTES / HALF_BYTES)) - 1;
 
-type Table = [AtomicU32; LINE_BYTES / HALF_BYTES];
+/// In one line of the processor's.
+#[repr(align(64))]
+struct Table([AtomicU32; LINE_BYTES / HALF_BYTES]);
 
 fn line(addr: usize, second: bool) -> (&'static AtomicU64, u32) {
     let line = (addr & ADDRESS_MASK) / LINE_BYTES;
@@ -54,7 +56,7 @@ pub(super) fn get(addr: usize, second: bool) -> PlaceNumber {
     let (entry, half) = line(addr, second);
     let number = entry.load(Ordering::Acquire);
     if number & TABLE != 0 {
-        return table(number)[half as usize].load(Ordering::Relaxed);
+        return table(number).0[half as usize].load(Ordering::Relaxed);
     }
     let newer = number >> NEWER_SHIFT >> half & 1 != 0;
     (if newer { number >> PLACE_BITS & PLACE } else { number & PLACE }) as PlaceNumber
@@ -67,13 +69,30 @@ fn halves_of(from: usize, to: usize) -> u64 {
     ((1 << count) - 1) << (from / HALF_BYTES % 16)
 }
 
+/// The halves of a word in which some bytes are.
+#[inline(always)]
+fn halves_with(bytes: u8) -> u64 {
+    u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1
+}
+
 /// True if both halves of all words from one address to another one, in the same line or at its end, have a place.
 #[inline(always)]
 pub(super) fn is_whole(from: usize, to: usize, second: bool, place: PlaceNumber) -> bool {
-    let bits = halves_of(from, to);
-    let number = line(from, second).0.load(Ordering::Acquire);
+    are_at(line(from, second).0, halves_of(from, to), place)
+}
+
+/// True if the halves of a word in which some bytes are have a place.
+#[inline(always)]
+pub(super) fn is_at(addr: usize, bytes: u8, second: bool, place: PlaceNumber) -> bool {
+    let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
+    are_at(entry, halves_with(bytes) << half, place)
+}
+
+#[inline(always)]
+fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
+    let number = entry.load(Ordering::Acquire);
     if number & TABLE != 0 {
-        let mut known = table(number).iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
+        let mut known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
         return known.all(|(_, known)| known.load(Ordering::Relaxed) == place);
     }
     let newer = number >> NEWER_SHIFT & bits;
@@ -91,7 +110,7 @@ pub(super) fn put_whole(from: usize, to: usize, second: bool, place: PlaceNumber
 #[inline]
 pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
     let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
-    let bits = (u64::from(bytes & 0x0f != 0) | u64::from(bytes & 0xf0 != 0) << 1) << half;
+    let bits = halves_with(bytes) << half;
     if bits != 0 {
         put_halves(entry, bits, place, used);
     }
@@ -103,7 +122,7 @@ fn put_halves(entry: &AtomicU64, bits: u64, place: PlaceNumber, used: impl Fn() 
     let mut number = entry.load(Ordering::Acquire);
     loop {
         if number & TABLE != 0 {
-            let known = table(number).iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
+            let known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
             return known.for_each(|(_, known)| known.store(place as u32, Ordering::Relaxed));
         }
         let (older, newer, mut mask) =
@@ -188,12 +207,12 @@ fn halves(words: u8) -> u64 {
 /// A table with one place for each half.
 #[cold]
 fn spread(number: u64, bits: u64, place: u64) -> u64 {
-    let places: Table = std::array::from_fn(|index| {
+    let places = std::array::from_fn(|index| {
         let newer = number >> NEWER_SHIFT >> index & 1 != 0;
         let known = if newer { number >> PLACE_BITS & PLACE } else { number & PLACE };
         AtomicU32::new(if bits >> index & 1 != 0 { place } else { known } as u32)
     });
-    std::ptr::from_ref(Box::leak(Box::new(places))) as u64 | TABLE
+    std::ptr::from_ref(Box::leak(Box::new(Table(places)))) as u64 | TABLE
 }
 
 #[cfg(test)]

@@ -83,9 +83,9 @@ impl Whole {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// True if a step, which is no other than the running one or comes before it.
+    /// True if a step is the running one or comes before it.
     #[inline(always)]
-    fn is_before(&self, worker: &mut Worker, number: u64) -> bool {
+    pub(super) fn is_before(&self, worker: &mut Worker, number: u64) -> bool {
         number == number_of(worker.step) || self.relation(worker, past(number)) == Relation::Before
     }
 

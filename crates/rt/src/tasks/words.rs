@@ -104,6 +104,44 @@ pub(super) fn is_known(number: u64, kind: AccessKind, step: u64) -> bool {
             || (number ^ (step << FIRST_SHIFT | all_read | READERS)) & among == 0)
 }
 
+/// A word in which a write and a read, if they are there, are of the same bytes as an access.
+#[derive(Clone, Copy)]
+pub(super) struct Simple {
+    number: u64,
+    code: u64,
+    pub(super) write: u64,
+    pub(super) read: u64,
+}
+
+impl Simple {
+    /// None: it is something else.
+    #[inline(always)]
+    pub(super) fn of(number: u64, bytes: u8) -> Option<Self> {
+        let code = runs::code(bytes)?;
+        let (written, read) =
+            (number >> FIRST_BYTES_SHIFT & runs::ALL, number >> SECOND_BYTES_SHIFT & runs::ALL);
+        let same = |other: u64| other == runs::NONE || other == code;
+        (number & FORM == PLAIN && same(written) && same(read)).then_some(Self {
+            number,
+            code,
+            write: number >> FIRST_SHIFT,
+            read: number >> SECOND_SHIFT & STEP,
+        })
+    }
+
+    /// The word after an access that comes after all that is there.
+    #[inline(always)]
+    pub(super) fn after(self, kind: AccessKind, step: u64) -> u64 {
+        match kind {
+            AccessKind::Read => {
+                let write = (STEP << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT) & self.number;
+                write | step << SECOND_SHIFT | self.code << SECOND_BYTES_SHIFT | PLAIN
+            }
+            AccessKind::Write => step << FIRST_SHIFT | self.code << FIRST_BYTES_SHIFT | PLAIN,
+        }
+    }
+}
+
 /// The word after a read of all bytes that comes after all that is there.
 #[inline(always)]
 pub(super) fn with_read(number: u64, step: u64) -> u64 {
@@ -422,6 +460,20 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         }
     }
 
+    /// Puts the record's content into the word if it may fit after an access: if there are several cells, and they were read, that is not
+    /// looked at for each of them.
+    #[inline(always)]
+    pub(super) fn settle_after(
+        mut self,
+        (kind, addr, bytes): (AccessKind, usize, u8),
+        is_past: impl FnMut(StepId) -> bool,
+    ) {
+        const LAST: u8 = 0x80;
+        if kind == AccessKind::Write || bytes & LAST != 0 || self.record().cells.is_single() {
+            self.settle(addr, is_past);
+        }
+    }
+
     /// Puts the record's content into the word if it fits. `is_past`: a step precedes all that is still to come, so that it need
     /// not be remembered.
     pub(super) fn settle(mut self, addr: usize, is_past: impl FnMut(StepId) -> bool) {
@@ -494,11 +546,11 @@ fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -
     for (bytes, cell) in cells.iter() {
         let plain = A::plain(cell)?;
         if let Some((in_english, in_hebrew)) = plain.reads {
-            english.add(in_english, *bytes)?;
-            hebrew.add(in_hebrew, *bytes)?;
+            english.add(in_english, bytes)?;
+            hebrew.add(in_hebrew, bytes)?;
         }
         if let Some(entry) = plain.write {
-            write.add(entry, *bytes)?;
+            write.add(entry, bytes)?;
         }
     }
     if english.step == hebrew.step {

@@ -1,6 +1,8 @@
 //! Accesses of many bytes: those of a loop, told all at once, and those of one operation.
 
-use super::{RACES, is_on, read, short_read, short_write, shortcut, tasks_of_program, watcher, write};
+use super::{
+    RACES, is_on, read, short_read, short_write, shortcut, task_shortcut_of, tasks_of_program, watcher, write,
+};
 use crate::shadow::{Word, words};
 use crate::thread::Inside;
 use crate::watcher::Watcher;
@@ -72,6 +74,12 @@ impl Ranges {
     #[inline(always)]
     pub(crate) fn is_dense(&self) -> bool {
         self.count == 1 || self.distance.unsigned_abs() == self.size
+    }
+
+    /// True if it is one row that lies side by side, of no more than so many bytes.
+    #[inline(always)]
+    pub(crate) fn is_within(&self, bytes: usize) -> bool {
+        self.rows == 1 && self.is_dense() && self.count * self.size <= bytes
     }
 
     /// The same bytes, for who does not mind how often they are accessed: rows that lie close together are one.
@@ -167,11 +175,17 @@ pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
     }
 }
 
-/// What the hooks of accesses do first, for other accesses of the default analysis. True if that was all.
+/// What the hooks of accesses do first, for other accesses. True if that was all.
 #[inline]
 fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
-    if RACES.load(Ordering::Relaxed).is_null() || !is_on() || !layout::is_program(addr, size) {
+    if !is_on() || !layout::is_program(addr, size) {
         return false;
+    }
+    if RACES.load(Ordering::Relaxed).is_null() {
+        // What is copied is read and written by one call.
+        let run_at = pc + usize::from(kind == AccessKind::Read);
+        return tasks_of_program::is_known_or_expected(kind, addr, size, run_at)
+            || (matches!(size, 1 | 2 | 4 | 8 | 16) && task_shortcut_of(kind, addr, size, pc, run_at));
     }
     let epoch = tls::epoch();
     let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
