@@ -170,6 +170,22 @@ impl Recent {
         }
     }
 
+    /// True if the step has told an access lately, under these locks.
+    pub(super) fn has(
+        &self,
+        (now, locks): (LocksetId, LocksetId),
+        kind: AccessKind,
+        addr: usize,
+        size: usize,
+    ) -> bool {
+        let (of, turn) = self.of_locks[locks.number() as usize % Self::LOCKSETS];
+        let turn = if now == locks { self.turn } else { turn };
+        let known = now == locks || (of == locks && turn >= self.first_turn);
+        let entry = Self::entry(turn, kind, addr, size);
+        // SAFETY: so many entries were mapped.
+        known && !self.entries.is_null() && unsafe { *self.entries.add(Self::place(kind, addr)) == entry }
+    }
+
     /// Some memory is another's from now on. True if the hooks must be told.
     pub(super) fn remove(&mut self, addr: usize, size: usize) -> bool {
         if self.entries.is_null() {
@@ -196,10 +212,10 @@ impl Recent {
         tls::set_recent(self.entries as usize, self.turn << Self::KIND_BITS);
     }
 
-    fn entry(&self, kind: AccessKind, addr: usize, size: usize) -> u64 {
+    fn entry(turn: u64, kind: AccessKind, addr: usize, size: usize) -> u64 {
         let write = u64::from(kind == AccessKind::Write) << (Self::KIND_BITS - 1);
         (addr as u64) << RECENT_ADDRESS_SHIFT
-            | self.turn << Self::KIND_BITS
+            | turn << Self::KIND_BITS
             | write
             | u64::from(size.trailing_zeros())
     }
@@ -215,7 +231,7 @@ impl Recent {
     pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
         if self.is_there() {
             // SAFETY: so many entries were mapped.
-            unsafe { *self.entries.add(Self::place(kind, addr)) = self.entry(kind, addr, size) };
+            unsafe { *self.entries.add(Self::place(kind, addr)) = Self::entry(self.turn, kind, addr, size) };
         }
     }
 

@@ -56,6 +56,9 @@ const BLOCK_BYTES: usize = 64 * WORD_BYTES;
 const BLOCKS_BITS: u32 = 16;
 /// Parts of the table.
 const PARTS: usize = 64;
+/// In place of a stretch of memory: there is none, or there are several.
+const NOBODY: usize = 0;
+const OWNERS: usize = usize::MAX;
 /// In place of a step: there are several, of which none comes after all others.
 const SEVERAL: u32 = StepId::NONE.0 - 1;
 /// So many words can have second cells.
@@ -68,7 +71,9 @@ type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAn
 pub(super) struct Possible<A: KeepsPlain> {
     any: AtomicBool,
     bits: Box<[AtomicU64]>,
-    /// For each of these numbers the step that all others with possible accesses there come before; or [`SEVERAL`].
+    /// For each of these numbers the one stretch of memory whose words have their bits there; or [`NOBODY`], or [`OWNERS`].
+    owners: Box<[AtomicUsize]>,
+    /// For each of them the step that all others with possible accesses there come before; or [`SEVERAL`].
     last_steps: Box<[AtomicU32]>,
     parts: Box<[Spin<Part<A>>]>,
     words: AtomicUsize,
@@ -84,6 +89,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
         Self {
             any: AtomicBool::new(false),
             bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
+            owners: (0..1usize << BLOCKS_BITS).map(|_| AtomicUsize::new(NOBODY)).collect(),
             last_steps: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(StepId::NONE.0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
@@ -114,9 +120,34 @@ impl<A: KeepsPlain> Possible<A> {
         1 << (addr % BLOCK_BYTES / WORD_BYTES)
     }
 
+    /// The part that has the words around an address.
     fn part(&self, addr: usize) -> &Spin<Part<A>> {
-        let hash = ((addr / WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.parts[(hash >> 32) as usize % PARTS]
+        &self.parts[Self::block_index(addr) % PARTS]
+    }
+
+    /// A word gets second cells; the caller holds the lock of its part.
+    fn own(&self, word: usize) {
+        self.words.fetch_add(1, Ordering::Relaxed);
+        let owner = &self.owners[Self::block_index(word)];
+        let block = word / BLOCK_BYTES;
+        if owner.load(Ordering::Relaxed) != block {
+            let is_free = owner.load(Ordering::Relaxed) == NOBODY;
+            owner.store(if is_free { block } else { OWNERS }, Ordering::Relaxed);
+        }
+    }
+
+    /// A word has no second cells any more; the caller holds the lock of its part. If its bit is its own, nobody looks there any more.
+    fn disown(&self, word: usize) {
+        self.words.fetch_sub(1, Ordering::Relaxed);
+        let index = Self::block_index(word);
+        if self.owners[index].load(Ordering::Relaxed) != word / BLOCK_BYTES {
+            return;
+        }
+        let bit = Self::bit(word);
+        if self.bits[index].fetch_and(!bit, Ordering::SeqCst) == bit {
+            self.owners[index].store(NOBODY, Ordering::Relaxed);
+            self.last_steps[index].store(StepId::NONE.0, Ordering::SeqCst);
+        }
     }
 
     /// False if no possible access was told since one task was alone.
@@ -162,17 +193,17 @@ impl<A: KeepsPlain> Possible<A> {
         }
         if size > LONG {
             for part in &self.parts {
-                let mut part = part.lock();
-                let before = part.len();
-                part.retain(|word, cells| {
+                part.lock().retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
                     if mask != 0 {
                         self.forgotten.fetch_add(1, Ordering::Relaxed);
                         cells.forget(mask);
+                        if cells.is_empty() {
+                            self.disown(*word);
+                        }
                     }
                     !cells.is_empty()
                 });
-                self.words.fetch_sub(before - part.len(), Ordering::Relaxed);
             }
             return;
         }
@@ -186,7 +217,7 @@ impl<A: KeepsPlain> Possible<A> {
                 cells.forget(mask);
                 if cells.is_empty() {
                     part.remove(&word);
-                    self.words.fetch_sub(1, Ordering::Relaxed);
+                    self.disown(word);
                 }
             }
         }
@@ -204,6 +235,7 @@ impl<A: KeepsPlain> Possible<A> {
             for word in part.keys() {
                 let index = Self::block_index(*word);
                 self.bits[index].store(0, Ordering::Relaxed);
+                self.owners[index].store(NOBODY, Ordering::Relaxed);
                 self.last_steps[index].store(StepId::NONE.0, Ordering::Relaxed);
             }
             self.words.fetch_sub(part.len(), Ordering::Relaxed);
@@ -288,6 +320,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
             return;
         }
+        if A::ONLY_RACES && size <= 16 && size.is_power_of_two() {
+            let now = worker.data.history.locks();
+            let locks = worker.side.as_ref().map_or(now, History::locks);
+            if worker.recent.has((now, locks), kind, addr, size) {
+                return;
+            }
+        }
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
@@ -295,9 +334,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
+            let mut part = self.possible.part(word).lock();
             self.note_step(worker, word);
             self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
-            let mut part = self.possible.part(word).lock();
             let cells = match part.entry(word) {
                 Entry::Occupied(known) => Some(known.into_mut()),
                 Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
@@ -377,7 +416,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         } else {
             self.on_cells(word, |cells| cells.iter().map(|(bytes, cell)| (bytes, cell.clone())).collect())?
         };
-        self.possible.words.fetch_add(1, Ordering::Relaxed);
+        self.possible.own(word);
         Some(known)
     }
 
