@@ -13,7 +13,8 @@
 //!
 //! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
 //! after they were remembered. It is set before the word is looked at: a real access at the same time is in the word by then, or
-//! sees the bit.
+//! sees the bit. For races it is of no use to look further if the steps with possible accesses in that stretch of memory all come before the
+//! running one, which is asked about the last of them, if there is one that all others come before.
 //!
 //! **Locks** that the other side would take are in a copy of the history of the task's locks, which is dropped at the end of the side. They say
 //! nothing about the order in which the run takes its locks.
@@ -22,10 +23,10 @@
 //! real access says it all; what it has told before ([`told`]); groups of locations; more than [`MOST_WORDS`] words.
 //!
 //! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
-//! with possible accesses has its cells twice.
+//! with possible accesses has cells twice.
 //!
 //! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
-//! the word. The copy of the history: its thread.
+//! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone. The copy of the history: its thread.
 
 mod told;
 
@@ -381,16 +382,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.at_gate(thread).0
     }
 
-    /// The running step has a possible access of a word.
+    /// The running step has a possible access of a word; the caller holds the lock of its part.
     fn note_step(&self, worker: &mut Worker, word: usize) {
         let last = &self.possible.last_steps[Possible::<A>::block_index(word)];
-        let mut before = last.load(Ordering::Relaxed);
-        while before != worker.step.0 && before != SEVERAL {
+        let before = last.load(Ordering::Relaxed);
+        if before != worker.step.0 && before != SEVERAL {
             let now = if self.is_mine_or_before(worker, before) { worker.step.0 } else { SEVERAL };
-            match last.compare_exchange(before, now, Ordering::SeqCst, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(other) => before = other,
-            }
+            last.store(now, Ordering::SeqCst);
         }
     }
 
