@@ -11,14 +11,18 @@
 #endif
 extern "C" {
 void __keirin_tbb_mutex(int what, const volatile void* mutex, unsigned long size, const char* function);
-void __keirin_tbb_made(const volatile void* mutex);
+void __keirin_tbb_made(const volatile void* mutex, int readers);
 void __keirin_tbb_own(void);
-void __keirin_tbb_reference(const volatile void* wait);
+void __keirin_tbb_reference(int what, const volatile void* counted, unsigned long size);
+void __keirin_tbb_node(int what, const volatile void* node);
 }
 namespace tbb {
 namespace detail {
 namespace d1 {
 class wait_context;
+struct node;
+template <typename First, typename Second, typename Third>
+struct invoke_subroot_task;
 
 /* Mutexes are the classes with a guard of their own. Whatever else calls is heard by its atomic operations. */
 template <typename Mutex>
@@ -40,12 +44,21 @@ __attribute__((always_inline)) inline void call_itt_notify(What what, Object* ob
 
 template <typename Mutex>
 __attribute__((always_inline)) inline void create_itt_sync(Mutex* mutex, const char*, const char*) {
-  __keirin_tbb_made(mutex);
+  __keirin_tbb_made(mutex, Mutex::is_rw_mutex);
 }
 
+/* Counts of references, with how large the object is that they are in. */
 template <typename What>
-__attribute__((always_inline)) inline void call_itt_task_notify(What, wait_context* wait) {
-  __keirin_tbb_reference(wait);
+__attribute__((always_inline)) inline void call_itt_task_notify(What what, wait_context* wait) {
+  __keirin_tbb_reference(static_cast<int>(what), wait, 2 * sizeof(void*));
+}
+template <typename What, typename First, typename Second, typename Third>
+__attribute__((always_inline)) inline void call_itt_task_notify(What what, invoke_subroot_task<First, Second, Third>* all) {
+  __keirin_tbb_reference(static_cast<int>(what), all, sizeof(*all));
+}
+template <typename What>
+__attribute__((always_inline)) inline void call_itt_task_notify(What what, node* parent) {
+  __keirin_tbb_node(static_cast<int>(what), parent);
 }
 }  // namespace d1
 }  // namespace detail

@@ -17,6 +17,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Path.h"
 
 #include <memory>
 #include <string>
@@ -65,6 +66,25 @@ inline bool isOfTbb(StringRef Mangled) {
   for (StringRef Start : {"_ZN3tbb", "_ZNK3tbb", "_ZNO3tbb"})
     if (Mangled.substr(0, Start.size()) == Start)
       return true;
+  return false;
+}
+
+/// True for an instruction by which oneTBB hands out tasks and waits for them: its loops, groups and arenas, not its containers, which
+/// the program asks. What the library calls belongs to it, except the program's own functions.
+inline bool isOfTbbTasks(const Instruction &I) {
+  for (const DILocation *At = I.getDebugLoc(); At; At = At->getInlinedAt()) {
+    const DISubprogram *Function = At->getScope()->getSubprogram();
+    StringRef Name = Function ? Function->getLinkageName() : StringRef();
+    if (isOfStandardLibrary(Name))
+      continue;
+    if (!isOfTbb(Name))
+      return false;
+    StringRef File = sys::path::filename(Function->getFilename());
+    // Waits and what is done once, for all parts of the library.
+    if (File == "_utils.h")
+      continue;
+    return File.substr(0, 9) == "parallel_" || is_contained({"_task.h", "partitioner.h", "task_arena.h", "task_group.h"}, File);
+  }
   return false;
 }
 

@@ -41,6 +41,8 @@ public:
   void run() {
     if (Asked.Values)
       Told.tell(What.Memory);
+    else if (Asked.Branches)
+      tasksOfLibrary();
     for (Branch &B : What.Branches)
       branch(B);
     if (Asked.Values)
@@ -55,6 +57,17 @@ private:
     const Step *What;
     Value *Address, *Size, *Stored;
   };
+
+  /// Before an atomic operation by which oneTBB hands out tasks: what it reads decides nothing of what the program does.
+  void tasksOfLibrary() {
+    for (const Access &A : What.Memory) {
+      if (!A.Atomic || isa<StoreInst>(A.At) || !isOfTbbTasks(*A.At))
+        continue;
+      IRBuilder<> At(A.At);
+      CallInst *Call = Runtime.call(At, "__keirin_atomic_of_library", {A.Address}, A.At->getDebugLoc());
+      Runtime.keepsNot(Call, 0);
+    }
+  }
 
   void branch(Branch &B) {
     // Formulas are made where the condition is, before the blocks between are.

@@ -125,6 +125,8 @@ pub(crate) struct Thread {
     pub(crate) sections: Option<Box<Sections>>,
     /// The token by which it has let others know what it did, if it has told nothing since; else 0.
     pub(crate) signalled: usize,
+    /// An atomic variable whose next operation is no concern of the program's; else 0.
+    pub(crate) atomic_of_library: usize,
     /// How many calls were open when the stack was looked at last ([`Thread::look_at_stack`]), and the number of each.
     looked_at: usize,
     pub(crate) look: Look,
@@ -176,6 +178,7 @@ impl Thread {
             spawns_at: SpawnsAt::Instruction,
             sections: None,
             signalled: 0,
+            atomic_of_library: 0,
             looked_at: 0,
             look: Look::default(),
             activations: Vec::new(),

@@ -15,8 +15,8 @@ mod tasks;
 
 pub use atomics::{atomic, modify};
 pub use branches::{
-    branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock, other_value,
-    read_value, write_value,
+    atomic_of_library, branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock,
+    other_value, read_value, write_value,
 };
 pub(crate) use branches::{minds_other_sides, order_decides};
 pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};

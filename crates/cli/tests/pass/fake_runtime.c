@@ -71,6 +71,7 @@ void __keirin_branch(uint32_t taken, const char *formula, uint32_t count, const 
   printf("branch %u", taken);
   formula_is(formula, count, numbers);
 }
+void __keirin_atomic_of_library(const void *address) { (void)address; }
 void __keirin_other_read(const void *address, uint64_t size) {
   if (!quiet) printf("  other read%llu %s\n", (unsigned long long)size, named(address));
 }
@@ -182,6 +183,7 @@ void fake_barrier(void) {
 void __keirin_tbb_mutex(int what, const volatile void *mutex, unsigned long size, const char *function) {
   (void)what, (void)mutex, (void)size, (void)function;
 }
-void __keirin_tbb_made(const volatile void *mutex) { (void)mutex; }
+void __keirin_tbb_made(const volatile void *mutex, int readers) { (void)mutex, (void)readers; }
 void __keirin_tbb_own(void) {}
-void __keirin_tbb_reference(const volatile void *wait) { (void)wait; }
+void __keirin_tbb_reference(int what, const volatile void *counted, unsigned long size) { (void)what, (void)counted, (void)size; }
+void __keirin_tbb_node(int what, const volatile void *node) { (void)what, (void)node; }

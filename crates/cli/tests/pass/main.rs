@@ -82,6 +82,23 @@ fn other_sides_are_told_only_if_somebody_listens() {
     assert!(!untold.contains("other") && !untold.contains("branch"), "{untold}");
 }
 
+/// What the library reads when it hands out tasks decides nothing of what the program does.
+#[test]
+fn atomic_operations_of_tbb_loops_are_told_from_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let source = Path::new(FOLDER).join("programs/tbb_atomics.cpp");
+    for (define, marked) in [("-DLOOP", true), ("-UNONE", false)] {
+        let object = folder.path().join("object.o");
+        let mut compile = Command::new(KEIRIN);
+        compile.args(["c++", "--cc", "clang++-19", "--branches", "-O2", "-g", "-std=gnu++20", define, "-c"]);
+        good(compile.arg(&source).arg("-o").arg(&object));
+        let names = good(Command::new("nm").arg("--undefined-only").arg(&object));
+        let names = String::from_utf8_lossy(&names.stdout).into_owned();
+        assert!(names.contains("__tsan_atomic"), "{names}");
+        assert_eq!(names.contains("__keirin_atomic_of_library"), marked, "{names}");
+    }
+}
+
 /// Another version of LLVM may compute a condition in another way, and turn it round; what the sides do is the same.
 #[test]
 #[ignore = "needs clang-16 and llvm-16-dev, which only `./test --long` installs"]

@@ -139,12 +139,22 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
 
     /// The acting task learns what others have published.
     pub fn learn(&mut self, by: Slot, known: &Known) {
-        if !known.is_empty() {
-            let task = &mut self.tasks[by.0 as usize];
-            task.known.learn(&self.structure, known);
-            task.known.simplify(&self.structure, S::step(&task.place));
-            self.counts.edges += 1;
+        // What the tree says anyway is no order beside it.
+        self.counts.edges += u64::from(self.learn_as_tree(by, known));
+    }
+
+    /// The same if that leaves the order one of a tree: it puts a task, and whatever that does or spawns from now on, after all of a
+    /// part of the tree beside it. What is parallel then lies left or right of each other as before, so that of reads the last ones in
+    /// English and in Hebrew order are enough. True if the task has learned something that it did not know.
+    pub fn learn_as_tree(&mut self, by: Slot, known: &Known) -> bool {
+        if known.is_empty() {
+            return false;
         }
+        let task = &mut self.tasks[by.0 as usize];
+        let before = task.known.clone();
+        task.known.learn(&self.structure, known);
+        task.known.simplify(&self.structure, S::step(&task.place));
+        task.known.steps() != before.steps()
     }
 
     /// Adds to what will be known to others.

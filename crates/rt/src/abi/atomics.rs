@@ -8,7 +8,7 @@
 //! stores.
 
 use crate::intercept::arch::hooks;
-use crate::watch;
+use crate::{tbb, watch};
 use keirin_core::event::{
     AccessKind,
     AtomicKind::{Load, ReadModifyWrite, Store},
@@ -197,6 +197,12 @@ unsafe extern "C-unwind" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -
     let load = || unsafe { T::load(at) };
     if !watch::is_on() {
         return load();
+    }
+    if size_of::<T>() == size_of::<u32>()
+        && let Some(told) = tbb::count_to_tell(at as usize)
+    {
+        // SAFETY: it is as large, and stays.
+        return unsafe { T::load(told.cast()) };
     }
     watch::atomic_awaited(AccessKind::Read, at as usize, size_of::<T>(), pc);
     watch::atomic(at as usize, size_of::<T>(), pc, || (Load, memory_order(order), load()))

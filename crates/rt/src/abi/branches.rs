@@ -71,6 +71,10 @@ hooks! {
         watch::other_end();
     }
 
+    fn __keirin_atomic_of_library(address: *const c_void; _pc) {
+        watch::atomic_of_library(address as usize);
+    }
+
     fn __keirin_loop_enter(number: u64; pc) {
         watch::loop_entered(number, pc);
     }

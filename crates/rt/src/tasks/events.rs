@@ -10,7 +10,7 @@ use crate::record::Recorder;
 use crate::shadow::pages;
 use crate::thread::{Registry, SpawnsAt, Thread};
 use crate::watcher::{OtherSides, Watcher};
-use crate::{blocks, own, telling, tls};
+use crate::{blocks, own, tbb, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Calls, Flagged, LastUse, Questions};
@@ -178,7 +178,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             && !known.is_empty()
         {
             if order.acquires() {
-                self.learn(worker, &known);
+                self.learn(worker, &known, tbb::counts_parts(addr));
             } else {
                 worker.data.seen.learn(&*self.labels, &known);
             }
@@ -260,10 +260,14 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         if !layout::is_program(addr, size) {
             return;
         }
-        self.order_decides(self.acting(thread).0);
+        let of_library = std::mem::take(&mut thread.atomic_of_library) == addr;
+        let (worker, _) = self.acting(thread);
         let word = TaskWord::of(addr);
         let Some(mut locked) = word.lock::<A>(addr & !7, self.era.load(Ordering::Relaxed)) else { return };
         let done = perform();
+        if done.0 != AtomicKind::Store && !of_library {
+            self.order_decides(worker);
+        }
         let at = self.atomic_done(thread, done, (addr, size), pc, &mut locked);
         drop(locked);
         if let Some(at) = at.filter(|_| self.possible.is_any()) {
@@ -298,7 +302,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let (worker, _) = self.acting(thread);
         if order.acquires() {
             let seen = std::mem::take(&mut worker.data.seen);
-            self.learn(worker, &seen);
+            self.learn(worker, &seen, false);
         }
         if order.releases() {
             worker.data.fenced = self.publish(worker);

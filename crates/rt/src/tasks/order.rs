@@ -43,21 +43,25 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    /// The task learns that something is finished, in the middle of a step.
-    pub(super) fn learn(&self, worker: &mut Worker, known: &Known) {
+    /// The task learns that something is finished, in the middle of a step. `as_tree`: see [`Slots::learn_as_tree`].
+    pub(super) fn learn(&self, worker: &mut Worker, known: &Known, as_tree: bool) {
         let Some(slot) = worker.slot else { return };
         if known.is_empty() || known.same(&worker.known) {
             return;
         }
         let mut tasks = self.tasks.lock();
         let before = worker.known.clone();
-        tasks.learn(slot, known);
+        if as_tree {
+            tasks.learn_as_tree(slot, known);
+        } else {
+            tasks.learn(slot, known);
+        }
         self.limit(&mut tasks, slot);
         self.note_edges(&tasks);
         let data = &mut worker.data;
         data.history.tick();
         data.known_before.push((data.history.version(), before));
-        self.refresh(worker, &tasks);
+        self.refresh_in_task(worker, &tasks);
     }
 
     pub(super) fn limit(&self, tasks: &mut Slots, slot: Slot) {
@@ -91,8 +95,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             );
             tasks.publish_within(slot)
         };
-        self.refresh(worker, &tasks);
+        self.refresh_in_task(worker, &tasks);
         known
+    }
+
+    /// The task goes on, perhaps with another step. A task that runs alone still does.
+    fn refresh_in_task(&self, worker: &mut Worker, tasks: &Slots) {
+        let is_serial = self.is_serial(worker);
+        self.refresh(worker, tasks);
+        if is_serial {
+            self.serial.store(worker.step.0, Ordering::Relaxed);
+        }
+    }
+
+    /// True if nothing else can happen while the running step does.
+    #[inline]
+    pub(super) fn is_serial(&self, worker: &Worker) -> bool {
+        worker.step.0 == self.serial.load(Ordering::Relaxed)
     }
 
     pub(super) fn signal(
@@ -125,7 +144,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
         }
         if let Some(known) = known {
-            self.learn(worker, &known);
+            self.learn(worker, &known, false);
         }
     }
 }

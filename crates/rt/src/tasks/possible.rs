@@ -286,7 +286,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// The running task has met something that lets the order of tasks decide what it reads from now on; unless it runs alone.
     #[inline]
     pub(super) fn order_decides(&self, worker: &Worker) {
-        if worker.step.0 != self.serial.load(Ordering::Relaxed) {
+        if !self.is_serial(worker) {
             watch::order_decides();
         }
     }
@@ -305,7 +305,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         let worker = self.supposing(thread);
         worker.beside.accesses += 1;
-        if worker.step.0 == self.serial.load(Ordering::Relaxed) || worker.step.0 >= super::words::MOST_STEPS {
+        if self.is_serial(worker) || worker.step.0 >= super::words::MOST_STEPS {
             return;
         }
         let by = self.by(worker);

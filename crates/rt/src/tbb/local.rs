@@ -32,9 +32,9 @@ pub(crate) struct Local {
     pub(super) calls: usize,
     /// Bodies of nodes of a flow graph that the task is within.
     pub(super) bodies: u32,
-    /// Memory that the library has handed out last, and the mutex that was made last: see `locks`.
+    /// Memory that the library has handed out last, and the two mutexes that were made last: see `locks`.
     pub(super) last_block: (usize, usize),
-    pub(super) last_made: usize,
+    pub(super) last_made: [usize; 2],
     /// The lowest place on the stack that a function was seen at since the task began.
     pub(super) lowest: usize,
     /// Mutexes of the library that it holds.
@@ -45,6 +45,10 @@ pub(crate) struct Local {
 /// Classes of task objects for which more is to be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
+    /// A range of `parallel_for`.
+    For,
+    /// A range of `parallel_reduce`, or of `parallel_deterministic_reduce`.
+    Reduce,
     /// A range of `parallel_scan`.
     Scan,
     /// Work of a node of a flow graph.
@@ -69,7 +73,13 @@ impl Class {
         // gcc marks the names of classes that belong to one source.
         let name = name.strip_prefix(b"*").unwrap_or(name);
         let begins = |start: &[u8]| name.starts_with(start);
-        if begins(b"N3tbb6detail2d110start_scan") {
+        if begins(b"N3tbb6detail2d19start_for") {
+            Class::For
+        } else if begins(b"N3tbb6detail2d112start_reduce")
+            || begins(b"N3tbb6detail2d126start_deterministic_reduce")
+        {
+            Class::Reduce
+        } else if begins(b"N3tbb6detail2d110start_scan") {
             Class::Scan
         } else if begins(b"N3tbb6detail2d1") && name.windows(11).any(|part| part == b"task_bypass") {
             Class::Graph
@@ -114,7 +124,7 @@ impl Local {
             calls: usize::MAX / 2,
             bodies: 0,
             last_block: (0, 0),
-            last_made: 0,
+            last_made: [0; 2],
             lowest: usize::MAX,
             held: Vec::new(),
             silence,

@@ -25,8 +25,8 @@ use std::collections::HashSet;
 /// What the headers tell.
 const PREPARE: c_int = 0;
 const CANCEL: c_int = 1;
-const ACQUIRED: c_int = 2;
-const RELEASING: c_int = 3;
+pub(super) const ACQUIRED: c_int = 2;
+pub(super) const RELEASING: c_int = 3;
 
 /// Operations by which a mutex is released at most; its waiters may be told elsewhere.
 const RELEASES: u32 = 1;
@@ -47,17 +47,24 @@ fn of_containers(mutex: usize) -> &'static Spin<FxHashSet<usize>> {
 /// The mutexes of two neighbours in a table of buckets lie so far apart.
 const BUCKET: usize = 16;
 
-/// A mutex was made.
-fn made(mutex: usize) {
+/// A mutex was made, with or without readers.
+fn made(mutex: usize, readers: bool) {
     // SAFETY: the thread's own, which lives for ever.
     let local = unsafe { &mut *Local::get() };
-    let before = std::mem::replace(&mut local.last_made, mutex);
+    let [first, second] = local.last_made;
+    local.last_made = [second, mutex];
     let (block, size) = local.last_block;
     if (block..block + size).contains(&mutex) {
         of_containers(mutex).lock().insert(mutex);
-    } else if before + BUCKET == mutex {
-        of_containers(before).lock().insert(before);
-        of_containers(mutex).lock().insert(mutex);
+    } else if readers && second + BUCKET == mutex {
+        if first + BUCKET == second {
+            // More than two are the program's.
+            of_containers(first).lock().remove(&first);
+            of_containers(second).lock().remove(&second);
+        } else {
+            of_containers(second).lock().insert(second);
+            of_containers(mutex).lock().insert(mutex);
+        }
     }
 }
 
@@ -166,9 +173,9 @@ hooks! {
         }
     }
 
-    fn __keirin_tbb_made(mutex: *mut c_void; _pc) {
+    fn __keirin_tbb_made(mutex: *mut c_void, readers: c_int; _pc) {
         if watch::is_on() {
-            made(mutex as usize);
+            made(mutex as usize, readers != 0);
         }
     }
 
@@ -176,13 +183,6 @@ hooks! {
     fn __keirin_tbb_own(; pc) {
         if watch::is_on() {
             groups::uses_own(pc);
-        }
-    }
-
-    // A count of references is about to be changed by which the library waits. What it orders is told by the wait.
-    fn __keirin_tbb_reference(wait: *mut c_void; _pc) {
-        if watch::is_on() {
-            local::silence_next(1, wait as usize, 16);
         }
     }
 }

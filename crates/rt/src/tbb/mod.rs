@@ -5,7 +5,7 @@
 //!
 //! - `tasks` follows task objects from their spawn to their end; `crate::groups` makes a tree of them.
 //! - `pipeline`, `arena` and `graph` tell the order that is made within the library.
-//! - `locks` tells the library's mutexes, `memory` what it hands out.
+//! - `locks` tells the library's mutexes, `references` its counts of references, `memory` what it hands out.
 //!
 //! The layout of what crosses between headers and library is that of the binary interface of oneTBB 2021, `libtbb.so.12`.
 
@@ -19,7 +19,9 @@ mod locks;
 mod memory;
 mod originals;
 mod pipeline;
+mod references;
 mod tasks;
 
 pub(crate) use local::{Heard, after_silence, enter_call, hears, is_known, leave_calls, note_stack};
 pub(crate) use locks::upgraded;
+pub(crate) use references::{count_to_tell, counts_parts};

@@ -45,6 +45,13 @@ pub(crate) fn order_decides() {
     }
 }
 
+/// The calling thread's next operation on an atomic variable is one by which a library hands out tasks: that order decides nothing.
+pub fn atomic_of_library(addr: usize) {
+    if AWAITED.load(Ordering::Relaxed) {
+        with(|_, thread| thread.atomic_of_library = addr);
+    }
+}
+
 fn is_recorded() -> bool {
     is_on() && watcher().is_some_and(|watcher| watcher.recorder().is_some())
 }

@@ -1,6 +1,4 @@
-// The sum is reduced as it should be; where the last block began is noted on the side, by all blocks. (The other kind
-// of reduction lets a block go on with the sum of the one before if that happens to be finished, and is in order
-// then.)
+// The sum is reduced as it should be; where the last block began is noted on the side, by all blocks.
 //
 // needs: tbb
 // expect: data-race (A) (A)
