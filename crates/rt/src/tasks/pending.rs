@@ -169,14 +169,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             self.tell_run(thread, &left);
         }
         thread.accesses += 1;
-        let this = Run { key, next, from: addr, distance, place, size: size as u32, kind };
-        if !self.tell_simply(thread, kind, (addr, size), place) {
-            self.tell_one(thread, &this);
+        self.tell_alone(thread, &Run { key, next, from: addr, distance, place, size: size as u32, kind }, addr);
+        true
+    }
+
+    /// Tells one access of a run.
+    #[inline(always)]
+    fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        let size = run.size as usize;
+        if !self.tell_simply(thread, run.kind, (addr, size), run.place) {
+            self.tell_fully(thread, run, addr);
         } else if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size)
         {
-            self.run_meets_possible(thread, &this, addr, size);
+            self.run_meets_possible(thread, run, addr, size);
         }
-        true
     }
 
     /// The commonest way of [`Self::plain_access`]: all that the word remembers is about the same bytes, and comes before this access.
@@ -219,10 +225,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         true
     }
 
-    /// Tells the first access of a run.
+    /// The same, in whatever way.
     #[inline(never)]
-    fn tell_one(&self, thread: &mut Thread, run: &Run) {
-        self.tell_at(thread, run, run.from, run.size as usize);
+    fn tell_fully(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        self.tell_at(thread, run, addr, run.size as usize);
     }
 
     /// Tells all runs.
@@ -250,7 +256,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             self.tell_at(thread, run, first, run.count() * run.size as usize);
         } else {
             for addr in run.addresses() {
-                self.tell_at(thread, run, addr, run.size as usize);
+                self.tell_alone(thread, run, addr);
             }
         }
     }

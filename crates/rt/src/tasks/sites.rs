@@ -51,6 +51,17 @@ fn table(number: u64) -> &'static Table {
     unsafe { &*((number & !TABLE) as *const Table) }
 }
 
+/// The places of some halves of a line, which are few of sixteen.
+#[inline(always)]
+fn in_table(number: u64, bits: u64) -> impl Iterator<Item = &'static AtomicU32> {
+    let (table, mut left) = (table(number), bits);
+    std::iter::from_fn(move || {
+        let known = table.0.get(left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(known)
+    })
+}
+
 /// One of the two places of the half word at an address.
 pub(super) fn get(addr: usize, second: bool) -> PlaceNumber {
     let (entry, half) = line(addr, second);
@@ -92,8 +103,7 @@ pub(super) fn is_at(addr: usize, bytes: u8, second: bool, place: PlaceNumber) ->
 fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
     let number = entry.load(Ordering::Acquire);
     if number & TABLE != 0 {
-        let mut known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
-        return known.all(|(_, known)| known.load(Ordering::Relaxed) == place);
+        return in_table(number, bits).all(|known| known.load(Ordering::Relaxed) == place);
     }
     let newer = number >> NEWER_SHIFT & bits;
     let known = if newer == 0 { number & PLACE } else { number >> PLACE_BITS & PLACE };
@@ -122,8 +132,7 @@ fn put_halves(entry: &AtomicU64, bits: u64, place: PlaceNumber, used: impl Fn() 
     let mut number = entry.load(Ordering::Acquire);
     loop {
         if number & TABLE != 0 {
-            let known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
-            return known.for_each(|(_, known)| known.store(place as u32, Ordering::Relaxed));
+            return in_table(number, bits).for_each(|known| known.store(place as u32, Ordering::Relaxed));
         }
         let (older, newer, mut mask) =
             (number & PLACE, number >> PLACE_BITS & PLACE, number >> NEWER_SHIFT & HALVES);
@@ -201,7 +210,11 @@ pub(super) fn replace_behind(addr: usize, stand_in: impl Fn(u64) -> u64) {
 
 /// Each word's bit twice.
 fn halves(words: u8) -> u64 {
-    (0..8).filter(|word| words >> word & 1 != 0).fold(0, |halves, word| halves | 3 << (2 * word))
+    let spread = u64::from(words);
+    let spread = (spread | spread << 4) & 0x0f0f;
+    let spread = (spread | spread << 2) & 0x3333;
+    let spread = (spread | spread << 1) & 0x5555;
+    spread | spread << 1
 }
 
 /// A table with one place for each half.
@@ -219,6 +232,14 @@ fn spread(number: u64, bits: u64, place: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_word_has_two_halves() {
+        for words in 0..=255u8 {
+            let expected = (0..16).filter(|half| words >> (half / 2) & 1 != 0).fold(0, |all, half| all | 1 << half);
+            assert_eq!(halves(words), expected, "{words:08b}");
+        }
+    }
 
     proptest! {
         /// Any places of any halves are found again.
