@@ -17,6 +17,7 @@
 //!
 //! **Memory.** Steps of finished scopes are forgotten by [`sweep`], which stops all others for a moment.
 
+mod bytes;
 mod choose;
 mod discipline;
 mod events;

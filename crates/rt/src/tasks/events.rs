@@ -496,8 +496,9 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
         thread.note_stack(place);
-        let (from, size) = thread.leave_stack(top);
+        // What is pending may be about lower addresses.
         let _ = self.parts(thread);
+        let (from, size) = thread.leave_stack(top);
         Self::take_out_of_recent(thread, from, size);
         self.forget(from, size);
     }

@@ -236,7 +236,8 @@ mod tests {
     #[test]
     fn each_word_has_two_halves() {
         for words in 0..=255u8 {
-            let expected = (0..16).filter(|half| words >> (half / 2) & 1 != 0).fold(0, |all, half| all | 1 << half);
+            let expected =
+                (0..16).filter(|half| words >> (half / 2) & 1 != 0).fold(0, |all, half| all | 1 << half);
             assert_eq!(halves(words), expected, "{words:08b}");
         }
     }

@@ -5,19 +5,20 @@
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 10 | 63: locked; below: address of a [`Record`], or 0 while somebody changes one of the other forms | | | |
+//! | 10 | 63: locked; 62: it is [`Bytes`]; below: address of these or of a [`Record`], or 0 while somebody changes one of the other forms | | | |
 //!
 //! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
 //!
 //! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the forms but records are accesses without
-//! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). Whatever does not fit goes into a record, with
-//! a cell of the analysis for each stretch of bytes, and comes back when it fits again.
+//! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
+//! it is such accesses, else into a record, with a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
 //! **Who may touch what.** Who has put the last form, locked, in the place of what was there owns the word for the moment, so that
-//! a word, its places and the write behind it belong together. A record belongs to who has
+//! a word, its places and the write behind it belong together. A record or a table belongs to who has
 //! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
 //! access.
 
+use super::bytes::Bytes;
 use super::runs;
 use super::sites;
 use crate::layout::{self, ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
@@ -51,6 +52,8 @@ const RECORD: u64 = 2;
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
 const LOCKED: u64 = 1 << 63;
+/// Of the form of records: it is a table of bytes.
+const TABLE: u64 = 1 << 62;
 
 /// The shadow of eight bytes.
 #[repr(transparent)]
@@ -62,13 +65,21 @@ pub(super) struct Record<A: KeepsPlain> {
     pub(super) objects: Objects<Known, Actor>,
 }
 
+impl<A: KeepsPlain> Record<A> {
+    /// A new one, on the heap, with a cell for each part.
+    fn of_parts(parts: impl IntoIterator<Item = (u8, Plain)>, era: u32) -> *mut Self {
+        let cells = parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
+        Box::into_raw(Box::new(Self { cells, objects: Objects::default() }))
+    }
+}
+
 /// A step as a word has it.
 #[inline(always)]
 pub(super) fn number_of(step: StepId) -> u64 {
     u64::from(step.0) + 1
 }
 
-fn step_of(number: u64) -> StepId {
+pub(super) fn step_of(number: u64) -> StepId {
     StepId((number as u32).wrapping_sub(1))
 }
 
@@ -220,7 +231,7 @@ impl Form {
     }
 
     /// What each stretch of bytes has to remember.
-    fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
+    pub(super) fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
         // Halves are apart only if their places are: a finding tells of all bytes of an access at once.
         let alike = |second: bool| sites::get(addr, second) == sites::get(addr + 4, second);
         let parts = |bytes: u8, first: bool, second: bool| {
@@ -277,6 +288,11 @@ impl TaskWord {
 
     pub(super) fn is_busy(number: u64) -> bool {
         number == Self::BUSY
+    }
+
+    /// True if it is a table of bytes.
+    pub(super) fn is_table(number: u64) -> bool {
+        number & (FORM | TABLE) == RECORD | TABLE
     }
 
     /// How many words of a page of the shadow have something to remember.
@@ -345,9 +361,9 @@ impl TaskWord {
     /// Which words of a line have something to remember.
     pub(super) fn used_in_line(&self) -> u8 {
         let first = self.address() & !63;
-        (0..8)
-            .filter(|index| Self::at(first + index * 8).0.load(Ordering::Relaxed) != 0)
-            .fold(0, |mask, index| mask | 1 << index)
+        let used =
+            |index: usize| u8::from(Self::at(first + index * 8).0.load(Ordering::Relaxed) != 0) << index;
+        used(0) | used(1) | used(2) | used(3) | used(4) | used(5) | used(6) | used(7)
     }
 
     /// Takes the word's record, which is made if there is none. None if the runtime is being switched off or the memory is
@@ -357,6 +373,12 @@ impl TaskWord {
         loop {
             let old = self.load();
             let (new, record) = match Form::of(old) {
+                None if old & LOCKED == 0 && Self::is_table(old) => {
+                    if let Some(locked) = self.lock_bytes() {
+                        return Some(locked.into_record(era));
+                    }
+                    continue;
+                }
                 None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
                 None => {
                     if !crate::watch::is_on() {
@@ -372,9 +394,7 @@ impl TaskWord {
                     }
                     pages::mark_record(self.address());
                     let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
-                    let cells =
-                        parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
-                    let record = Box::into_raw(Box::new(Record::<A> { cells, objects: Objects::default() }));
+                    let record = Record::<A>::of_parts(parts, era);
                     ((record as u64) << 2 | RECORD | LOCKED, record)
                 }
             };
@@ -390,7 +410,38 @@ impl TaskWord {
 
     /// Takes the record if there is one.
     pub(super) fn lock_record<A: KeepsPlain>(&self, addr: usize) -> Option<LockedWord<'_, A>> {
-        if self.load() & FORM == RECORD { self.lock(addr, 0) } else { None }
+        if self.load() & (FORM | TABLE) == RECORD { self.lock(addr, 0) } else { None }
+    }
+
+    /// Takes the table of bytes. None if there is none, or the runtime is being switched off.
+    pub(super) fn lock_bytes(&self) -> Option<LockedBytes<'_>> {
+        let mut tries = 0;
+        loop {
+            let old = self.load();
+            if !Self::is_table(old) {
+                return None;
+            }
+            if old & LOCKED == 0 && self.exchange(old, old | LOCKED) {
+                return Some(LockedBytes { word: self, after: old });
+            }
+            if !crate::watch::is_on() {
+                return None;
+            }
+            pause(tries);
+            tries = tries.wrapping_add(1);
+        }
+    }
+
+    /// Puts a table of bytes in the place of what is there. False: it is something else.
+    pub(super) fn exchange_for_bytes(&self, old: u64, bytes: Bytes) -> bool {
+        pages::mark_record(self.address());
+        let table = Box::into_raw(Box::new(bytes));
+        let done = self.exchange(old, number_of_table(table));
+        if !done {
+            // SAFETY: it was just made, and nobody has seen it.
+            drop(unsafe { Box::from_raw(table) });
+        }
+        done
     }
 
     /// Forgets some bytes of a word that is no record. False: it is one, or the rest does not fit.
@@ -405,6 +456,14 @@ impl TaskWord {
                     std::hint::spin_loop();
                     continue;
                 }
+                None if Self::is_table(old) => match self.lock_bytes() {
+                    Some(locked) => {
+                        locked.forget(mask);
+                        return true;
+                    }
+                    None if crate::watch::is_on() => continue,
+                    None => return true,
+                },
                 None => return false,
                 Some(Form::Plain { write, written, read, read_bytes }) => {
                     let (written, read_bytes) = (written & !mask, read_bytes & !mask);
@@ -481,21 +540,13 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         if !record.objects.is_empty() {
             return;
         }
-        if let Some((number, places, behind)) = pack::<A>(&record.cells, is_past) {
-            let word = self.word;
-            if behind
-                .is_some_and(|(step, place)| !sites::put_behind(addr, step, place, || word.others_behind()))
-            {
-                return;
-            }
-            for (places, second) in places.into_iter().zip([false, true]) {
-                for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
-                    if let Some(place) = place {
-                        sites::put(addr, bytes, second, place.0, || word.used_in_line());
-                    }
-                }
-            }
+        let plain = record.cells.iter().map(|(bytes, cell)| A::plain(cell).map(|plain| (bytes, plain)));
+        let Some(parts) = plain.collect::<Option<Vec<_>>>() else { return };
+        if let Some(number) = put_packed(self.word, addr, parts.iter().copied(), is_past) {
             self.replace(number);
+        } else {
+            let table = Box::into_raw(Box::new(Bytes::of_parts(parts)));
+            self.replace(number_of_table(table));
         }
     }
 
@@ -505,6 +556,75 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         // SAFETY: it was made by `Box::into_raw` in `lock`, and nothing refers to it any more.
         drop(unsafe { Box::from_raw(record) });
     }
+}
+
+/// A word with a table of bytes that the calling thread owns.
+pub(super) struct LockedBytes<'a> {
+    word: &'a TaskWord,
+    /// What the word will be when it is let go.
+    after: u64,
+}
+
+impl Drop for LockedBytes<'_> {
+    fn drop(&mut self) {
+        self.word.0.store(self.after, Ordering::Release);
+    }
+}
+
+impl<'a> LockedBytes<'a> {
+    fn table(&self) -> *mut Bytes {
+        ((self.after & !TABLE) >> 2) as *mut Bytes
+    }
+
+    /// The table.
+    pub(super) fn bytes(&mut self) -> &mut Bytes {
+        // SAFETY: while the word is locked, and before it is replaced, its number is the address of a table that was made by
+        // `Box::into_raw` and belongs to who holds the lock.
+        unsafe { &mut *self.table() }
+    }
+
+    /// Forgets some bytes, and the table if nothing is left.
+    fn forget(mut self, mask: u8) {
+        self.bytes().forget(mask);
+        if self.bytes().is_empty() {
+            self.replace(0);
+        }
+    }
+
+    /// Puts the bytes into the word if they may fit after an access; after reads that is not looked at for each of them.
+    pub(super) fn settle_after(
+        mut self,
+        (kind, addr, bytes): (AccessKind, usize, u8),
+        is_past: impl FnMut(StepId) -> bool,
+    ) {
+        const LAST: u8 = 0x80;
+        if kind == AccessKind::Write || (bytes & LAST != 0 && self.bytes().may_be_alike()) {
+            let word = self.word;
+            if let Some(number) = put_packed(word, addr, self.bytes().parts(), is_past) {
+                self.replace(number);
+            }
+        }
+    }
+
+    fn replace(mut self, number: u64) {
+        let table = self.table();
+        self.after = number;
+        // SAFETY: it was made by `Box::into_raw`, and nothing refers to it any more.
+        drop(unsafe { Box::from_raw(table) });
+    }
+
+    /// Puts a record in the place of the table.
+    fn into_record<A: KeepsPlain>(mut self, era: u32) -> LockedWord<'a, A> {
+        let after = (Record::<A>::of_parts(self.bytes().parts(), era) as u64) << 2 | RECORD;
+        let word = self.word;
+        // It stays locked.
+        self.replace(after | LOCKED);
+        LockedWord { word, after, marker: PhantomData }
+    }
+}
+
+fn number_of_table(table: *mut Bytes) -> u64 {
+    (table as u64) << 2 | RECORD | TABLE
 }
 
 /// One of the two accesses of a word, with its bytes and the place for each half.
@@ -540,11 +660,32 @@ impl Access {
 /// A word, the places that go with it, and the write behind it with its place.
 type Packed = (u64, [[Option<SiteId>; 2]; 2], Option<(u64, u32)>);
 
-/// The word that stands for some cells.
-fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -> bool) -> Option<Packed> {
+/// The number that stands for some bytes of a word which the caller owns, if they fit. Their places are where they belong then.
+/// `is_past`: a step precedes all that is still to come, so that it need not be remembered.
+fn put_packed(
+    word: &TaskWord,
+    addr: usize,
+    parts: impl Iterator<Item = (u8, Plain)>,
+    is_past: impl FnMut(StepId) -> bool,
+) -> Option<u64> {
+    let (number, places, behind) = pack(parts, is_past)?;
+    if behind.is_some_and(|(step, place)| !sites::put_behind(addr, step, place, || word.others_behind())) {
+        return None;
+    }
+    for (places, second) in places.into_iter().zip([false, true]) {
+        for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
+            if let Some(place) = place {
+                sites::put(addr, bytes, second, place.0, || word.used_in_line());
+            }
+        }
+    }
+    Some(number)
+}
+
+/// The word that stands for some bytes.
+fn pack(parts: impl Iterator<Item = (u8, Plain)>, mut is_past: impl FnMut(StepId) -> bool) -> Option<Packed> {
     let (mut write, mut english, mut hebrew) = (Access::default(), Access::default(), Access::default());
-    for (bytes, cell) in cells.iter() {
-        let plain = A::plain(cell)?;
+    for (bytes, plain) in parts {
         if let Some((in_english, in_hebrew)) = plain.reads {
             english.add(in_english, bytes)?;
             hebrew.add(in_hebrew, bytes)?;
