@@ -165,6 +165,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
             return false;
         }
+        sites::approach(addr, kind == AccessKind::Read);
         let on_stack = thread.note_stack(addr);
         let place = thread.place(pc, size as u32);
         let key = run_at as u64 ^ thread.stack_hash();

@@ -19,6 +19,7 @@
 
 use crate::layout::{ADDRESS_MASK, SHADOW, WORD_BYTES};
 use crate::places::PlaceNumber;
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The places lie behind the words in what is reserved for shadow memory.
@@ -60,6 +61,18 @@ fn in_table(number: u64, bits: u64) -> impl Iterator<Item = &'static AtomicU32> 
         left &= left - 1;
         Some(known)
     })
+}
+
+/// Has the processor fetch where a place of the half word at an address is, which is about to be asked for.
+#[inline(always)]
+pub(super) fn approach(addr: usize, second: bool) {
+    let (entry, half) = line(addr, second);
+    let number = entry.load(Ordering::Relaxed);
+    if number & TABLE != 0 {
+        let place = ((number & !TABLE) as *const AtomicU32).wrapping_add(half as usize);
+        // SAFETY: nothing is accessed by it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
 }
 
 /// One of the two places of the half word at an address.
