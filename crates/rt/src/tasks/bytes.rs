@@ -1,14 +1,14 @@
 //! Words whose bytes were accessed by different steps: plain accesses that fit into no form.
 //!
-//! Such a word has a table of what each of its bytes remembers, on which the rules of [`super::plain`] work byte by byte, without the
+//! Such a word has a table of what its bytes remember, on which the rules of [`super::plain`] work for each stretch of them, without the
 //! analysis and its cells. When the bytes are alike again they go back into the word; when an access must be looked at in full, the word
 //! gets a record.
 
 use super::plain::past;
 use super::words::{TaskWord, number_of, step_of};
 use super::{TaskDriver, Worker};
-use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
+use crate::shadow::Cells;
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
 use keirin_core::event::{AccessKind, SiteId};
@@ -32,7 +32,7 @@ impl Stamp {
     }
 }
 
-/// What a byte remembers: see [`Plain`].
+/// What a stretch of bytes remembers: see [`Plain`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Byte {
     write: Stamp,
@@ -53,65 +53,35 @@ impl Byte {
 }
 
 /// What the bytes of a word remember.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub(super) struct Bytes([Byte; WORD_BYTES]);
+pub(super) struct Bytes(Cells<Byte>);
 
 impl Bytes {
     /// The bytes of each part have that to remember, all others nothing.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u8, Plain)>) -> Self {
-        let mut table = Self::default();
-        for (bytes, plain) in parts {
-            table.put(bytes, Byte::of(plain));
-        }
-        table
+        Self(parts.into_iter().map(|(bytes, plain)| (bytes, Byte::of(plain))).collect())
     }
 
     /// Bytes that remember the same, with that.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (u8, Plain)> + use<'_> {
-        let mut left = !self.alike(Byte::default());
-        std::iter::from_fn(move || {
-            let byte = self.0.get(left.trailing_zeros() as usize)?;
-            let bytes = self.alike(*byte);
-            left &= !bytes;
-            Some((bytes, byte.plain()))
-        })
-    }
-
-    /// The bytes that remember just this.
-    #[inline(always)]
-    fn alike(&self, byte: Byte) -> u8 {
-        self.0.iter().enumerate().fold(0, |bytes, (index, other)| bytes | u8::from(*other == byte) << index)
-    }
-
-    #[inline(always)]
-    fn put(&mut self, bytes: u8, byte: Byte) {
-        let mut left = bytes;
-        while let Some(place) = self.0.get_mut(left.trailing_zeros() as usize) {
-            *place = byte;
-            left &= left - 1;
-        }
-    }
-
-    /// False if it is likely that the bytes remember different things.
-    #[inline(always)]
-    pub(super) fn may_be_alike(&self) -> bool {
-        self.0[0] == self.0[WORD_BYTES - 1]
+    pub(super) fn parts(&self) -> impl Iterator<Item = (u8, Plain)> {
+        self.0.iter().map(|(bytes, byte)| (bytes, byte.plain()))
     }
 
     pub(super) fn forget(&mut self, bytes: u8) {
-        self.put(bytes, Byte::default());
+        self.0.forget(bytes);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.0.is_empty()
     }
 
     /// Puts other steps in the place of all.
     pub(super) fn resolve(&mut self, resolve: impl Fn(StepId) -> StepId) {
-        let stamps =
-            self.0.iter_mut().flat_map(|byte| [&mut byte.write, &mut byte.english, &mut byte.hebrew]);
-        for stamp in stamps.filter(|stamp| stamp.step != 0) {
-            stamp.step = number_of(resolve(step_of(u64::from(stamp.step)))) as u32;
+        for (_, byte) in self.0.iter_mut() {
+            for stamp in [&mut byte.write, &mut byte.english, &mut byte.hebrew] {
+                if stamp.step != 0 {
+                    stamp.step = number_of(resolve(step_of(u64::from(stamp.step)))) as u32;
+                }
+            }
         }
     }
 }
@@ -133,7 +103,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         Some(done)
     }
 
-    /// Has some bytes remember an access. False: it must be looked at in full, and nothing was changed.
+    /// Has some bytes remember an access. False: it must be looked at in full, for the bytes that were left as they were.
     pub(super) fn put_into_bytes(
         &self,
         worker: &mut Worker,
@@ -143,24 +113,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         table: &mut Bytes,
     ) -> bool {
         let here = Stamp { step: number_of(worker.step) as u32, place };
-        let mut left = mask;
-        let mut changes = Vec::new();
-        // Nothing is changed before all were looked at.
-        while left != 0 {
-            let old = table.0[left.trailing_zeros() as usize];
-            let bytes = if mask.is_power_of_two() { mask } else { table.alike(old) & left };
-            let Some(new) = self.after_byte(worker, kind, old, here) else { return false };
-            if bytes == mask {
-                table.put(bytes, new);
-                return true;
-            }
-            changes.push((bytes, new));
-            left &= !bytes;
-        }
-        for (bytes, new) in changes {
-            table.put(bytes, new);
-        }
-        true
+        let mut all = true;
+        table.0.touch(mask, |byte, _| match self.after_byte(worker, kind, *byte, here) {
+            Some(new) => *byte = new,
+            None => all = false,
+        });
+        all
     }
 
     /// What a byte remembers after an access. None: it must be looked at in full.

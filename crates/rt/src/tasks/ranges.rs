@@ -5,9 +5,10 @@
 
 use super::TaskDriver;
 use super::pending::{self, Run};
-use super::plain;
+use super::plain::{self, Done};
 use super::words::{self, TaskWord};
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
+use crate::shadow::words as words_of;
 use crate::thread::Thread;
 use crate::watch::Ranges;
 use crate::watcher::Watcher;
@@ -112,6 +113,41 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             }
         }
+        true
+    }
+
+    /// One access of any size, if it is plain and needs no record. False: it must be looked at in full; what was told of it already may be told
+    /// again.
+    pub(crate) fn copy_access(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        (addr, size): (usize, usize),
+        pc: usize,
+    ) -> bool {
+        let is_plain = Self::parts_at_once(thread).0.plain && !self.possible.is_any();
+        if thread.ignoring > 0 || own::may_be(addr) || !is_plain {
+            return false;
+        }
+        thread.note_stack(addr);
+        let place = Self::place_of(thread, size, pc);
+        let (worker, _) = self.at_gate(thread);
+        let run = Run::of_many(kind, u32::try_from(size).unwrap_or(u32::MAX), place);
+        let (mut next, end) = (addr, addr + size);
+        while next < end {
+            let whole_end = end & !(WORD_BYTES - 1);
+            if next.is_multiple_of(WORD_BYTES) && next < whole_end {
+                next = self.whole_accesses(worker, &run, (next, whole_end));
+            }
+            let to = end.min((next | (WORD_BYTES - 1)) + 1);
+            for part in words_of(next, to - next) {
+                if self.plain_access(worker, kind, part, &mut || place) == Done::No {
+                    return false;
+                }
+            }
+            next = to;
+        }
+        thread.accesses += 1;
         true
     }
 

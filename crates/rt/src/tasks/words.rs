@@ -598,7 +598,7 @@ impl<'a> LockedBytes<'a> {
         is_past: impl FnMut(StepId) -> bool,
     ) {
         const LAST: u8 = 0x80;
-        if kind == AccessKind::Write || (bytes & LAST != 0 && self.bytes().may_be_alike()) {
+        if kind == AccessKind::Write || bytes & LAST != 0 {
             let word = self.word;
             if let Some(number) = put_packed(word, addr, self.bytes().parts(), is_past) {
                 self.replace(number);
