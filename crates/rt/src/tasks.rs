@@ -27,6 +27,7 @@ mod pending;
 mod plain;
 mod possible;
 mod ranges;
+mod records;
 mod regions;
 mod runs;
 mod sets;

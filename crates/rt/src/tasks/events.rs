@@ -1,6 +1,7 @@
 //! What can happen, one function for each.
 
 use super::order::{MOST_KNOWN, Slots};
+use super::records::LockedWord;
 use super::words::{self, TaskWord};
 use super::{TaskDriver, Worker, WorkerOf, origins, step};
 use crate::driver::token_address;
@@ -163,7 +164,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (kind, order): (AtomicKind, MemoryOrder),
         (addr, size): (usize, usize),
         pc: usize,
-        locked: &mut words::LockedWord<'_, A>,
+        locked: &mut LockedWord<'_, A>,
     ) -> Option<RawStep> {
         if thread.ignoring > 0 {
             return None;
