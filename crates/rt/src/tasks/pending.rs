@@ -345,8 +345,19 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         all
     }
 
+    /// Tells one access of those that are told at once, under locks.
+    pub(super) fn tell_under_locks(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        let _ = self.at_gate(thread);
+        for part in words_of(addr, run.size as usize) {
+            self.tell_in_full(thread, run, part);
+        }
+        if self.possible.is_any() {
+            self.run_meets_possible(thread, run, addr, run.size as usize);
+        }
+    }
+
     /// Tells the part of a run that is in a word, if it does not fit there.
-    #[cold]
+    #[inline(never)]
     fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) -> Done {
         let addr = word + mask.trailing_zeros() as usize;
         let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(addr as u64) };

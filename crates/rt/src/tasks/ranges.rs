@@ -7,11 +7,10 @@ use super::TaskDriver;
 use super::pending::{self, Run};
 use super::plain::{self, Done};
 use super::words::{self, TaskWord};
-use crate::layout::{PAGE_BYTES, WORD_BYTES};
+use crate::layout::{self, PAGE_BYTES, WORD_BYTES};
 use crate::shadow::words as words_of;
 use crate::thread::Thread;
 use crate::watch::Ranges;
-use crate::watcher::Watcher;
 use crate::{own, tls};
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
@@ -153,10 +152,24 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Accesses of a loop under locks: each is looked at, and all need not be told again under the same locks, if that is all about races.
     fn range_under_locks(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
-        if !A::ONLY_RACES || tls::task() == 0 {
+        let step = tls::task();
+        if !A::ONLY_RACES || step == 0 {
             return false;
         }
-        ranges.one_by_one(false, |addr| self.access(thread, ranges.kind, addr, ranges.size, pc));
+        let Ranges { kind, size, .. } = *ranges;
+        let run = Run::of_many(kind, size as u32, thread.place(pc, size as u32));
+        let calls = thread.innermost_calls();
+        thread.accesses += (ranges.count * ranges.rows) as u64;
+        let (worker, _) = self.acting(thread);
+        worker.calls = calls;
+        worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
+        let mut last = NONE;
+        ranges.one_by_one(false, |addr| {
+            if layout::is_program(addr, size) && !are_known(kind, addr, addr + size, step, &mut last) {
+                thread.note_stack(addr);
+                self.tell_under_locks(thread, &run, addr);
+            }
+        });
         Self::parts_at_once(thread).0.recent.add_ranges(ranges);
         true
     }
