@@ -1,7 +1,7 @@
 // The pass that `keirin cc --branches`, `--diagnose`, `--loops` and `--lean` load into clang, beside -fsanitize=thread. It tells the
 // runtime what the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops. Or it
 // has fewer of these calls made (`--lean`): `repeats.h` leaves out, `ranges.h` tells the accesses of a loop together, `neighbours.h` those
-// that lie side by side.
+// that lie side by side; functions of which nothing is told are not watched at all.
 //
 // Section 3.1 of PTRacer (Yoga, Nagarakatte, Gupta: Parallel data race detection for task parallel programs with locks, FSE 2016).
 // Beyond it: branches in loops, nested branches as far as what happens for certain, values and conditions for the diagnosis.
@@ -101,6 +101,8 @@ struct LeaveOut : PassInfoMixin<LeaveOut> {
       Changed += Neighbours(F, Memory, Runtime).tell();
       verify(F);
       Changed += Repeats(F, Memory, Functions.getResult<AAManager>(F)).leaveOut();
+      if (isSilent(F, Memory))
+        F.addFnAttr(Attribute::DisableSanitizerInstrumentation);
     }
     if (Changed)
       Unfollowed(Runtime).tell(asked());

@@ -7,6 +7,8 @@
 #include "access.h"
 #include "locks.h"
 
+#include "llvm/IR/InstIterator.h"
+
 namespace keirin {
 
 /// True for functions of the C library that compute something from their arguments.
@@ -68,6 +70,11 @@ inline bool isOrdinary(const Access &A) {
   // The sanitizer has calls of its own for pointers to tables of virtual functions.
   MDNode *Kind = A.At->getMetadata(LLVMContext::MD_tbaa);
   return !Kind || !Kind->isTBAAVtableAccess();
+}
+
+/// True if nothing that a function does is told, nor anything that it calls. Then nobody needs to know that it is among the open calls.
+inline bool isSilent(Function &F, Accesses &Memory) {
+  return all_of(instructions(F), [&](Instruction &I) { return stirOf(I) == Stir::None && Memory.of(I).empty(); });
 }
 
 } // namespace keirin

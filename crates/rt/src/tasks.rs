@@ -17,6 +17,7 @@
 //!
 //! **Memory.** Steps of finished scopes are forgotten by [`sweep`], which stops all others for a moment.
 
+mod bytes;
 mod choose;
 mod discipline;
 mod events;
@@ -26,6 +27,7 @@ mod pending;
 mod plain;
 mod possible;
 mod ranges;
+mod records;
 mod regions;
 mod runs;
 mod sets;
@@ -36,7 +38,7 @@ mod tests;
 mod whole;
 mod words;
 
-pub(crate) use choose::{choose, range_access, short_access};
+pub(crate) use choose::{choose, copy_access, range_access, short_access};
 pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
 pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD, RECENT_WRITES};
 pub(crate) use possible::POSSIBLE;
@@ -48,6 +50,7 @@ pub(crate) static RUNS: [u8; 64] = runs::BYTES;
 
 use crate::driver::REFUSED;
 use crate::layout::WORD_BYTES;
+use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
 use crate::thread::Thread;
@@ -447,14 +450,19 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         nothing_new
     }
 
+    /// The place of an access.
+    fn place_of(thread: &mut Thread, size: usize, pc: usize) -> PlaceNumber {
+        // The size of a range varies from one time to the next; as part of the place it would make many of one.
+        thread.place(pc, if size <= 16 { size as u32 } else { 0 })
+    }
+
     /// A plain access of any size.
     fn access_range(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
         if thread.ignoring > 0 {
             return;
         }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
-        // The size of a range varies from one time to the next; as part of the place it would make many of one.
-        let place = thread.place(pc, if size <= 16 { told_size } else { 0 });
+        let place = Self::place_of(thread, size, pc);
         thread.note_stack(addr);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let at = step(thread, op, place);

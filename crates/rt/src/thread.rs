@@ -198,14 +198,22 @@ impl Thread {
         self.inside.load(Ordering::Acquire) && !self.waiting.load(Ordering::Acquire)
     }
 
-    /// The calling thread, which is this one, uses an address: perhaps on its own stack.
+    /// The calling thread, which is this one, uses an address: perhaps on its own stack. True if it is.
     #[inline(always)]
-    pub(crate) fn note_stack(&mut self, addr: usize) {
+    pub(crate) fn note_stack(&mut self, addr: usize) -> bool {
         const FARTHEST: usize = 1 << 26;
         let here = 0u8;
-        if addr < self.lowest && addr.wrapping_sub(&raw const here as usize) < FARTHEST {
-            self.lowest = addr;
+        let on_stack = addr.wrapping_sub(&raw const here as usize) < FARTHEST;
+        if on_stack {
+            self.note_on_stack(addr);
         }
+        on_stack
+    }
+
+    /// The same for an address that was on its stack when it was used.
+    #[inline(always)]
+    pub(crate) fn note_on_stack(&mut self, addr: usize) {
+        self.lowest = self.lowest.min(addr);
     }
 
     /// True if something below an address may be known, of those on its stack.

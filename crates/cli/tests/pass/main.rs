@@ -66,6 +66,35 @@ fn lean() {
     tell("lean");
 }
 
+/// A function of which nothing is told is not told to be entered either; one that touches memory, or may call something, is.
+#[test]
+fn functions_that_tell_nothing_are_not_entered() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let is_entered = |name: &str, body: &str| {
+        let (source, object) = (folder.path().join(format!("{name}.cpp")), folder.path().join(name));
+        std::fs::write(&source, body).expect("a source");
+        let mut compile = Command::new(KEIRIN);
+        compile.args(["c++", "--cc", "clang++-19", "--lean", "-O2", "-c"]);
+        good(compile.arg(&source).arg("-o").arg(&object));
+        let symbols = good(Command::new("nm").arg("--undefined-only").arg(&object));
+        String::from_utf8_lossy(&symbols.stdout).contains("__tsan_func_entry")
+    };
+    let recursive = |more: &str| {
+        format!(
+            "extern int shared; int told(int); double sine(double) noexcept; volatile int seen;\n\
+             [[gnu::noinline]] int f(int n) {{ {more} return n < 2 ? n : f(n - 1) ^ f(n - 2); }}"
+        )
+    };
+    assert!(!is_entered("silent", &recursive("")));
+    assert!(!is_entered("local", &recursive("int list[4] = {n, 2, 3, 4}; n += list[n & 3];")));
+    assert!(is_entered("reads", &recursive("n += shared;")));
+    assert!(is_entered("writes", &recursive("shared = n;")));
+    assert!(is_entered("calls", &recursive("n += told(n);")));
+    assert!(is_entered("unknown", &recursive("n += int(sine(n));")));
+    assert!(is_entered("atomic", &recursive("n += __atomic_load_n(&shared, 0);")));
+    assert!(is_entered("volatile", &recursive("n += seen;")));
+}
+
 /// Without values, which are told throughout.
 #[test]
 fn other_sides_are_told_only_if_somebody_listens() {

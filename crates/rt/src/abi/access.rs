@@ -216,6 +216,26 @@ macro_rules! task_write {
     };
 }
 
+/// A write of a whole word. Of an unaligned one nothing is known.
+macro_rules! task_write_8 {
+    () => {
+        concat!(
+            task_prepare!(),
+            "/* without {second_bytes}, {readers}, {runs}, {second} */\n",
+            "test dil, 7\n",
+            "jnz 5f\n",
+            "shl r9, {first}\n",
+            "or r9, 63 << {first_bytes}\n",
+            "xor r10, r9\n",
+            "movabs rdx, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
+            "test r10, rdx\n",
+            "jnz 5f\n",
+            "ret\n",
+            return_if_expected!("11"),
+        )
+    };
+}
+
 /// A write of two words.
 macro_rules! task_write_16 {
     () => {
@@ -243,21 +263,22 @@ macro_rules! task_write_16 {
 macro_rules! find_whole_read {
     ($found:literal) => {
         concat!(
-            "mov rdx, r9\n",
-            "shl rdx, {first}\n",
-            "or rdx, 63 << {first_bytes}\n",
-            "xor rdx, r10\n",
-            "movabs rsi, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
-            "test rdx, rsi\n",
-            "jz ",
-            $found,
-            "\n",
             // A read beside a write, or the second of two reads.
             "mov rdx, r9\n",
             "shl rdx, {second}\n",
             "or rdx, 63 << {second_bytes}\n",
             "xor rdx, r10\n",
             "movabs rsi, (0x1ffffff << {second}) | (63 << {second_bytes}) | 2\n",
+            "test rdx, rsi\n",
+            "jz ",
+            $found,
+            "\n",
+            // The last write.
+            "mov rdx, r9\n",
+            "shl rdx, {first}\n",
+            "or rdx, 63 << {first_bytes}\n",
+            "xor rdx, r10\n",
+            "movabs rsi, (0x1ffffff << {first}) | (63 << {first_bytes}) | 3\n",
             "test rdx, rsi\n",
             "jz ",
             $found,
@@ -272,6 +293,23 @@ macro_rules! find_whole_read {
             "jz ",
             $found,
             "\n",
+        )
+    };
+}
+
+/// A read of a whole word. Of an unaligned one nothing is known.
+macro_rules! task_read_8 {
+    () => {
+        concat!(
+            task_prepare!(),
+            "/* without {runs} */\n",
+            "test dil, 7\n",
+            "jnz 5f\n",
+            find_whole_read!("8f"),
+            "jmp 5f\n",
+            "8:\n",
+            "ret\n",
+            return_if_expected!("3"),
         )
     };
 }
@@ -702,24 +740,24 @@ hook!(
     __tsan_read8 __tsan_volatile_read8 __tsan_vptr_read,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("7", ""), task_read!("255", "3"));
+    check_read_8!("7", ""), task_read_8!());
 hook!(
     __tsan_unaligned_read8 __tsan_unaligned_volatile_read8,
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
-    check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read!("255", "3"));
+    check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read_8!());
 hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
     write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
     write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
-    write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255", "11"));
+    write_8, { read = READ, note = NOTE }, check_write_8!(), task_write_8!());
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
 hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
 hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
 hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
-hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write!("255", "11"));
+hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,
     read_16, { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE }, check_read_16!(), task_read_16!());

@@ -23,6 +23,11 @@ type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, (usize, usize), usize, us
 
 static SHORT: OnceLock<ShortAccess> = OnceLock::new();
 
+/// An access of any size: see [`TaskDriver::copy_access`].
+type CopyAccess = Box<dyn Fn(&mut Thread, AccessKind, (usize, usize), usize) -> bool + Send + Sync>;
+
+static COPY: OnceLock<CopyAccess> = OnceLock::new();
+
 /// Accesses of a loop: see [`TaskDriver::range_access`].
 type RangeAccess = Box<dyn Fn(&mut Thread, &Ranges, usize) -> bool + Send + Sync>;
 
@@ -32,6 +37,12 @@ static RANGES: OnceLock<RangeAccess> = OnceLock::new();
 #[inline(always)]
 pub(crate) fn range_access() -> Option<&'static RangeAccess> {
     RANGES.get()
+}
+
+/// The way for accesses that no hook of an access tells, if tasks are watched.
+#[inline(always)]
+pub(crate) fn copy_access() -> Option<&'static CopyAccess> {
+    COPY.get()
 }
 
 /// The way for the commonest accesses, if tasks are watched.
@@ -45,6 +56,7 @@ fn start<A: KeepsPlain + Send + Sync + 'static>(analysis: A) -> &'static dyn Wat
     let _ = SHORT.set(Box::new(|thread, kind, bytes, pc, run_at| {
         driver.short_access(thread, kind, bytes, pc, run_at)
     }));
+    let _ = COPY.set(Box::new(|thread, kind, bytes, pc| driver.copy_access(thread, kind, bytes, pc)));
     let _ = RANGES.set(Box::new(|thread, ranges, pc| driver.range_access(thread, ranges, pc)));
     driver
 }

@@ -1,6 +1,7 @@
 //! What can happen, one function for each.
 
 use super::order::{MOST_KNOWN, Slots};
+use super::records::LockedWord;
 use super::words::{self, TaskWord};
 use super::{TaskDriver, Worker, WorkerOf, origins, step};
 use crate::driver::token_address;
@@ -163,7 +164,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (kind, order): (AtomicKind, MemoryOrder),
         (addr, size): (usize, usize),
         pc: usize,
-        locked: &mut words::LockedWord<'_, A>,
+        locked: &mut LockedWord<'_, A>,
     ) -> Option<RawStep> {
         if thread.ignoring > 0 {
             return None;
@@ -500,8 +501,9 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
         thread.note_stack(place);
-        let (from, size) = thread.leave_stack(top);
+        // What is pending may be about lower addresses.
         let _ = self.parts(thread);
+        let (from, size) = thread.leave_stack(top);
         Self::take_out_of_recent(thread, from, size);
         self.forget(from, size);
     }

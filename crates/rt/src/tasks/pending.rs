@@ -43,6 +43,8 @@ pub(super) struct Run {
     pub(super) place: PlaceNumber,
     size: u32,
     pub(super) kind: AccessKind,
+    /// It is about the thread's own stack. Calls of calls go on downwards, and may have been left when it is told.
+    on_stack: bool,
 }
 
 /// Offsets for the hooks.
@@ -53,8 +55,16 @@ pub(crate) const RUN_DISTANCE: usize = std::mem::offset_of!(Run, distance);
 const _: () = assert!(size_of::<Run>() == 64);
 
 impl Run {
-    const NONE: Self =
-        Self { key: 0, next: 0, from: 0, distance: 1, place: 0, size: 1, kind: AccessKind::Read };
+    const NONE: Self = Self {
+        key: 0,
+        next: 0,
+        from: 0,
+        distance: 1,
+        place: 0,
+        size: 1,
+        kind: AccessKind::Read,
+        on_stack: false,
+    };
 
     /// Accesses that are told at once: those of a loop, or one of many bytes.
     pub(super) fn of_many(kind: AccessKind, size: u32, place: PlaceNumber) -> Self {
@@ -69,6 +79,11 @@ impl Run {
     fn addresses(&self) -> impl Iterator<Item = usize> + use<> {
         let Self { from, distance, .. } = *self;
         (0..self.count()).map(move |index| from.wrapping_add_signed(distance * index as isize))
+    }
+
+    /// The lowest address of the accesses.
+    fn lowest(&self) -> usize {
+        self.from.min(self.next.wrapping_sub_signed(self.distance))
     }
 
     fn count(&self) -> usize {
@@ -150,7 +165,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
             return false;
         }
-        thread.note_stack(addr);
+        sites::approach(addr, kind == AccessKind::Read);
+        let on_stack = thread.note_stack(addr);
         let place = thread.place(pc, size as u32);
         let key = run_at as u64 ^ thread.stack_hash();
         let (worker, _) = Self::parts_at_once(thread);
@@ -163,20 +179,27 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let distance =
             if distance != 0 && distance.unsigned_abs() <= FARTHEST { distance } else { size as isize };
         let next = addr.wrapping_add_signed(distance);
-        *run = Run { key, next, from: next, distance, place, size: size as u32, kind };
+        let this = Run { key, next, from: addr, distance, place, size: size as u32, kind, on_stack };
+        *run = Run { from: next, ..this };
         worker.pending.used[index / 64] |= 1 << (index % 64);
         if let Some(left) = left {
             self.tell_run(thread, &left);
         }
         thread.accesses += 1;
-        let this = Run { key, next, from: addr, distance, place, size: size as u32, kind };
-        if !self.tell_simply(thread, kind, (addr, size), place) {
-            self.tell_one(thread, &this);
+        self.tell_alone(thread, &this, addr);
+        true
+    }
+
+    /// Tells one access of a run.
+    #[inline(always)]
+    fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        let size = run.size as usize;
+        if !self.tell_simply(thread, run.kind, (addr, size), run.place) {
+            self.tell_in_any_way(thread, run, addr);
         } else if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size)
         {
-            self.run_meets_possible(thread, &this, addr, size);
+            self.run_meets_possible(thread, run, addr, size);
         }
-        true
     }
 
     /// The commonest way of [`Self::plain_access`]: all that the word remembers is about the same bytes, and comes before this access.
@@ -219,10 +242,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         true
     }
 
-    /// Tells the first access of a run.
+    /// The same, in whatever way.
     #[inline(never)]
-    fn tell_one(&self, thread: &mut Thread, run: &Run) {
-        self.tell_at(thread, run, run.from, run.size as usize);
+    fn tell_in_any_way(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        self.tell_at(thread, run, addr, run.size as usize);
     }
 
     /// Tells all runs.
@@ -243,14 +266,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         thread.accesses += run.count() as u64;
+        if run.on_stack {
+            thread.note_on_stack(run.lowest());
+        }
         // Of larger ones all that lies side by side must be whole words.
         let side_by_side = run.size as usize <= WORD_BYTES || run.from.is_multiple_of(WORD_BYTES);
         if run.distance.unsigned_abs() == run.size as usize && side_by_side {
-            let first = run.from.min(run.next.wrapping_sub_signed(run.distance));
-            self.tell_at(thread, run, first, run.count() * run.size as usize);
+            self.tell_at(thread, run, run.lowest(), run.count() * run.size as usize);
         } else {
             for addr in run.addresses() {
-                self.tell_at(thread, run, addr, run.size as usize);
+                self.tell_alone(thread, run, addr);
             }
         }
     }
@@ -320,8 +345,19 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         all
     }
 
+    /// Tells one access of those that are told at once, under locks.
+    pub(super) fn tell_under_locks(&self, thread: &mut Thread, run: &Run, addr: usize) {
+        let _ = self.at_gate(thread);
+        for part in words_of(addr, run.size as usize) {
+            self.tell_in_full(thread, run, part);
+        }
+        if self.possible.is_any() {
+            self.run_meets_possible(thread, run, addr, run.size as usize);
+        }
+    }
+
     /// Tells the part of a run that is in a word, if it does not fit there.
-    #[cold]
+    #[inline(never)]
     fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) -> Done {
         let addr = word + mask.trailing_zeros() as usize;
         let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(addr as u64) };

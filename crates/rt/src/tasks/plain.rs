@@ -8,6 +8,7 @@
 //! A write makes earlier reads superfluous: whoever is parallel to such a read and comes later is parallel to the write as
 //! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
 
+use super::bytes::Bytes;
 use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites};
 use crate::arena;
@@ -289,7 +290,7 @@ pub(super) enum Change {
     Second { form: Form, front: bool, behind: Option<u64> },
     /// The only read; and the write that was behind comes to the front again.
     Front(Form),
-    /// It must be looked at in full.
+    /// It does not fit, or must be looked at in full.
     Full,
 }
 
@@ -325,7 +326,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     std::hint::spin_loop();
                     continue;
                 }
-                return Done::No;
+                if !TaskWord::is_table(old) {
+                    return Done::No;
+                }
+                match self.access_of_bytes(worker, kind, (addr, mask), place()) {
+                    Some(true) => return Done::Unknown,
+                    None if crate::watch::is_on() => continue,
+                    _ => return Done::No,
+                }
             };
             if old == 0 && !word.admit() {
                 return Done::No;
@@ -334,20 +342,31 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 AccessKind::Read => self.read(worker, form, (addr, mask), place),
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
-            let form = match change {
+            let new = match change {
                 // The hooks do not look at halves.
                 Change::Nothing if matches!(form, Form::Halves { .. }) => return Done::Unknown,
                 Change::Nothing => return Done::Known,
                 Change::Unknown => return Done::Unknown,
-                Change::Full => return Done::No,
-                Change::To(form, ..) | Change::Second { form, .. } | Change::Front(form) => form,
+                Change::Full => None,
+                Change::To(form, ..) | Change::Second { form, .. } | Change::Front(form) => form.number(),
             };
-            let Some(new) = form.number() else { return Done::No };
             let here = place();
-            if word.exchange(old, TaskWord::BUSY) {
+            if let Some(new) = new {
+                if !word.exchange(old, TaskWord::BUSY) {
+                    continue;
+                }
                 let done = put_places(word, &change, (addr, mask), here);
                 word.set(if done { new } else { old });
-                return if done { Done::Known } else { Done::No };
+                if done {
+                    return Done::Known;
+                }
+            }
+            let mut bytes = Bytes::of_parts(form.parts(addr));
+            if !self.put_into_bytes(worker, kind, mask, here, &mut bytes) {
+                return Done::No;
+            }
+            if word.exchange_for_bytes(old, bytes) {
+                return Done::Unknown;
             }
         }
     }

@@ -5,12 +5,12 @@
 
 use super::TaskDriver;
 use super::pending::{self, Run};
-use super::plain;
+use super::plain::{self, Done};
 use super::words::{self, TaskWord};
-use crate::layout::{PAGE_BYTES, WORD_BYTES};
+use crate::layout::{self, PAGE_BYTES, WORD_BYTES};
+use crate::shadow::words as words_of;
 use crate::thread::Thread;
 use crate::watch::Ranges;
-use crate::watcher::Watcher;
 use crate::{own, tls};
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
@@ -115,12 +115,61 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         true
     }
 
-    /// Accesses of a loop under locks: each is looked at, and all need not be told again under the same locks, if that is all about races.
-    fn range_under_locks(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
-        if !A::ONLY_RACES || tls::task() == 0 {
+    /// One access of any size, if it is plain and needs no record. False: it must be looked at in full; what was told of it already may be told
+    /// again.
+    pub(crate) fn copy_access(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        (addr, size): (usize, usize),
+        pc: usize,
+    ) -> bool {
+        let is_plain = Self::parts_at_once(thread).0.plain && !self.possible.is_any();
+        if thread.ignoring > 0 || own::may_be(addr) || !is_plain {
             return false;
         }
-        ranges.one_by_one(false, |addr| self.access(thread, ranges.kind, addr, ranges.size, pc));
+        thread.note_stack(addr);
+        let place = Self::place_of(thread, size, pc);
+        let (worker, _) = self.at_gate(thread);
+        let run = Run::of_many(kind, u32::try_from(size).unwrap_or(u32::MAX), place);
+        let (mut next, end) = (addr, addr + size);
+        while next < end {
+            let whole_end = end & !(WORD_BYTES - 1);
+            if next.is_multiple_of(WORD_BYTES) && next < whole_end {
+                next = self.whole_accesses(worker, &run, (next, whole_end));
+            }
+            let to = end.min((next | (WORD_BYTES - 1)) + 1);
+            for part in words_of(next, to - next) {
+                if self.plain_access(worker, kind, part, &mut || place) == Done::No {
+                    return false;
+                }
+            }
+            next = to;
+        }
+        thread.accesses += 1;
+        true
+    }
+
+    /// Accesses of a loop under locks: each is looked at, and all need not be told again under the same locks, if that is all about races.
+    fn range_under_locks(&self, thread: &mut Thread, ranges: &Ranges, pc: usize) -> bool {
+        let step = tls::task();
+        if !A::ONLY_RACES || step == 0 {
+            return false;
+        }
+        let Ranges { kind, size, .. } = *ranges;
+        let run = Run::of_many(kind, size as u32, thread.place(pc, size as u32));
+        let calls = thread.innermost_calls();
+        thread.accesses += (ranges.count * ranges.rows) as u64;
+        let (worker, _) = self.acting(thread);
+        worker.calls = calls;
+        worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
+        let mut last = NONE;
+        ranges.one_by_one(false, |addr| {
+            if layout::is_program(addr, size) && !are_known(kind, addr, addr + size, step, &mut last) {
+                thread.note_stack(addr);
+                self.tell_under_locks(thread, &run, addr);
+            }
+        });
         Self::parts_at_once(thread).0.recent.add_ranges(ranges);
         true
     }

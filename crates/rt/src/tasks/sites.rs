@@ -19,6 +19,7 @@
 
 use crate::layout::{ADDRESS_MASK, SHADOW, WORD_BYTES};
 use crate::places::PlaceNumber;
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The places lie behind the words in what is reserved for shadow memory.
@@ -49,6 +50,29 @@ fn line(addr: usize, second: bool) -> (&'static AtomicU64, u32) {
 fn table(number: u64) -> &'static Table {
     // SAFETY: a number with the bit holds the address of a table that was leaked in `put`.
     unsafe { &*((number & !TABLE) as *const Table) }
+}
+
+/// The places of some halves of a line, which are few of sixteen.
+#[inline(always)]
+fn in_table(number: u64, bits: u64) -> impl Iterator<Item = &'static AtomicU32> {
+    let (table, mut left) = (table(number), bits);
+    std::iter::from_fn(move || {
+        let known = table.0.get(left.trailing_zeros() as usize)?;
+        left &= left - 1;
+        Some(known)
+    })
+}
+
+/// Has the processor fetch where a place of the half word at an address is, which is about to be asked for.
+#[inline(always)]
+pub(super) fn approach(addr: usize, second: bool) {
+    let (entry, half) = line(addr, second);
+    let number = entry.load(Ordering::Relaxed);
+    if number & TABLE != 0 {
+        let place = ((number & !TABLE) as *const AtomicU32).wrapping_add(half as usize);
+        // SAFETY: nothing is accessed by it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
 }
 
 /// One of the two places of the half word at an address.
@@ -92,8 +116,7 @@ pub(super) fn is_at(addr: usize, bytes: u8, second: bool, place: PlaceNumber) ->
 fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
     let number = entry.load(Ordering::Acquire);
     if number & TABLE != 0 {
-        let mut known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
-        return known.all(|(_, known)| known.load(Ordering::Relaxed) == place);
+        return in_table(number, bits).all(|known| known.load(Ordering::Relaxed) == place);
     }
     let newer = number >> NEWER_SHIFT & bits;
     let known = if newer == 0 { number & PLACE } else { number >> PLACE_BITS & PLACE };
@@ -122,8 +145,7 @@ fn put_halves(entry: &AtomicU64, bits: u64, place: PlaceNumber, used: impl Fn() 
     let mut number = entry.load(Ordering::Acquire);
     loop {
         if number & TABLE != 0 {
-            let known = table(number).0.iter().enumerate().filter(|(index, _)| bits >> index & 1 != 0);
-            return known.for_each(|(_, known)| known.store(place as u32, Ordering::Relaxed));
+            return in_table(number, bits).for_each(|known| known.store(place as u32, Ordering::Relaxed));
         }
         let (older, newer, mut mask) =
             (number & PLACE, number >> PLACE_BITS & PLACE, number >> NEWER_SHIFT & HALVES);
@@ -201,7 +223,11 @@ pub(super) fn replace_behind(addr: usize, stand_in: impl Fn(u64) -> u64) {
 
 /// Each word's bit twice.
 fn halves(words: u8) -> u64 {
-    (0..8).filter(|word| words >> word & 1 != 0).fold(0, |halves, word| halves | 3 << (2 * word))
+    let spread = u64::from(words);
+    let spread = (spread | spread << 4) & 0x0f0f;
+    let spread = (spread | spread << 2) & 0x3333;
+    let spread = (spread | spread << 1) & 0x5555;
+    spread | spread << 1
 }
 
 /// A table with one place for each half.
@@ -219,6 +245,15 @@ fn spread(number: u64, bits: u64, place: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_word_has_two_halves() {
+        for words in 0..=255u8 {
+            let expected =
+                (0..16).filter(|half| words >> (half / 2) & 1 != 0).fold(0, |all, half| all | 1 << half);
+            assert_eq!(halves(words), expected, "{words:08b}");
+        }
+    }
 
     proptest! {
         /// Any places of any halves are found again.

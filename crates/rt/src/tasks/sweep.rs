@@ -181,7 +181,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                         Form::Halves { steps: steps.map(stand_in), kind, behind }
                     }
                     None => {
-                        if let Some(mut locked) = word.lock_record::<A>(0) {
+                        if let Some(mut locked) = word.lock_bytes() {
+                            locked.bytes().resolve(resolve);
+                        } else if let Some(mut locked) = word.lock_record::<A>(0) {
                             let record = locked.record();
                             for (_, cell) in record.cells.iter_mut() {
                                 A::visit_steps(cell, &mut |step| *step = resolve(*step));

@@ -294,9 +294,11 @@ fn act<A: KeepsPlain + Sync>(
             if place.is_multiple_of(2) {
                 // Told by no hook of an access, as what is copied.
                 let run_at = 0x80 + usize::from(kind == AccessKind::Read);
-                if !super::is_known_or_expected(kind, addr, size, run_at)
-                    && !driver.short_access(thread, kind, (addr, size), 0x80, run_at)
-                {
+                let copied = place.is_multiple_of(4);
+                let told = super::is_known_or_expected(kind, addr, size, run_at)
+                    || (copied && driver.copy_access(thread, kind, (addr, size), 0x80))
+                    || driver.short_access(thread, kind, (addr, size), 0x80, run_at);
+                if !told {
                     driver.access(thread, kind, addr, size, 0x80);
                 }
                 return;

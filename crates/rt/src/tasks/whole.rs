@@ -136,21 +136,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// alone. Gives where it has stopped.
     #[inline(always)]
     pub(super) fn whole_accesses(&self, worker: &mut Worker, run: &Run, (from, to): (usize, usize)) -> usize {
-        // Words that lie side by side are mostly alike.
-        let mut last = None;
+        // Words that lie side by side are mostly alike: what becomes of such a word. (A busy one is never looked for.)
+        let (mut known, mut after) = (TaskWord::BUSY, Whole::same(0));
         let mut addr = from;
         while addr < to {
             let word = TaskWord::of(addr);
             let old = word.load();
-            let after = match last {
-                Some((known, after)) if known == old => after,
-                _ => match self.after_whole(worker, run, addr, old) {
-                    Some(after) => after,
+            if old != known {
+                match self.after_whole(worker, run, addr, old) {
+                    Some(changed) => after = changed,
                     None => return addr,
-                },
-            };
-            // What is behind is another thing in each line.
-            last = (!words::has_behind(old)).then_some((old, after));
+                }
+                // What is behind is another thing in each line.
+                known = if words::has_behind(old) { TaskWord::BUSY } else { old };
+            }
             let mut end = addr + WORD_BYTES;
             let line_end = to.min((addr | 63) + 1);
             while end < line_end && TaskWord::of(end).load() == old {

@@ -5,32 +5,28 @@
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 10 | 63: locked; below: address of a [`Record`], or 0 while somebody changes one of the other forms | | | |
+//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; below: address of these or of a [`super::records::Record`], or 0 while somebody changes one of the other forms | | | |
 //!
 //! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
 //!
 //! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the forms but records are accesses without
-//! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). Whatever does not fit goes into a record, with
-//! a cell of the analysis for each stretch of bytes, and comes back when it fits again.
+//! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
+//! it is such accesses, else into a record, with a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
 //! **Who may touch what.** Who has put the last form, locked, in the place of what was there owns the word for the moment, so that
-//! a word, its places and the write behind it belong together. A record belongs to who has
+//! a word, its places and the write behind it belong together. A record or a table belongs to who has
 //! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
 //! access.
 
 use super::runs;
 use super::sites;
 use crate::layout::{self, ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
-use crate::objects::Objects;
 use crate::rust::sections;
-use crate::shadow::{Cells, pages, words};
-use crate::spin::pause;
+use crate::shadow::{pages, words};
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
 use keirin_core::event::{AccessKind, SiteId};
 use keirin_core::sptree::StepId;
-use keirin_core::tasks::{Actor, Known};
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits of a step.
@@ -43,24 +39,20 @@ pub(crate) const SECOND_SHIFT: u32 = FIRST_SHIFT - STEP_BITS;
 pub(crate) const FIRST_BYTES_SHIFT: u32 = 8;
 pub(crate) const SECOND_BYTES_SHIFT: u32 = 2;
 const STEP: u64 = (1 << STEP_BITS) - 1;
-const FORM: u64 = 3;
+pub(super) const FORM: u64 = 3;
 const PLAIN: u64 = 0;
 pub(crate) const READERS: u64 = 1;
 const HALVES: u64 = 3;
-const RECORD: u64 = 2;
+pub(super) const RECORD: u64 = 2;
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
-const LOCKED: u64 = 1 << 63;
+pub(super) const LOCKED: u64 = 1 << 63;
+/// Of the form of records: it is a table of bytes.
+pub(super) const TABLE: u64 = 1 << 62;
 
 /// The shadow of eight bytes.
 #[repr(transparent)]
 pub(super) struct TaskWord(AtomicU64);
-
-/// What does not fit into a word.
-pub(super) struct Record<A: KeepsPlain> {
-    pub(super) cells: Cells<A::Cell>,
-    pub(super) objects: Objects<Known, Actor>,
-}
 
 /// A step as a word has it.
 #[inline(always)]
@@ -68,7 +60,7 @@ pub(super) fn number_of(step: StepId) -> u64 {
     u64::from(step.0) + 1
 }
 
-fn step_of(number: u64) -> StepId {
+pub(super) fn step_of(number: u64) -> StepId {
     StepId((number as u32).wrapping_sub(1))
 }
 
@@ -220,7 +212,7 @@ impl Form {
     }
 
     /// What each stretch of bytes has to remember.
-    fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
+    pub(super) fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
         // Halves are apart only if their places are: a finding tells of all bytes of an access at once.
         let alike = |second: bool| sites::get(addr, second) == sites::get(addr + 4, second);
         let parts = |bytes: u8, first: bool, second: bool| {
@@ -279,6 +271,11 @@ impl TaskWord {
         number == Self::BUSY
     }
 
+    /// True if it is a table of bytes.
+    pub(super) fn is_table(number: u64) -> bool {
+        number & (FORM | TABLE) == RECORD | TABLE
+    }
+
     /// How many words of a page of the shadow have something to remember.
     pub(super) fn used_in_page(page: usize) -> u64 {
         let words = (page..page + PAGE_BYTES).step_by(WORD_BYTES);
@@ -322,7 +319,7 @@ impl TaskWord {
         shadow - SHADOW.base
     }
 
-    fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self) as usize
     }
 
@@ -345,52 +342,9 @@ impl TaskWord {
     /// Which words of a line have something to remember.
     pub(super) fn used_in_line(&self) -> u8 {
         let first = self.address() & !63;
-        (0..8)
-            .filter(|index| Self::at(first + index * 8).0.load(Ordering::Relaxed) != 0)
-            .fold(0, |mask, index| mask | 1 << index)
-    }
-
-    /// Takes the word's record, which is made if there is none. None if the runtime is being switched off or the memory is
-    /// used up. `addr` is the address in the program.
-    pub(super) fn lock<A: KeepsPlain>(&self, addr: usize, era: u32) -> Option<LockedWord<'_, A>> {
-        let mut tries = 0;
-        loop {
-            let old = self.load();
-            let (new, record) = match Form::of(old) {
-                None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
-                None => {
-                    if !crate::watch::is_on() {
-                        return None;
-                    }
-                    pause(tries);
-                    tries = tries.wrapping_add(1);
-                    continue;
-                }
-                Some(form) => {
-                    if old == 0 && !self.admit() {
-                        return None;
-                    }
-                    pages::mark_record(self.address());
-                    let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
-                    let cells =
-                        parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
-                    let record = Box::into_raw(Box::new(Record::<A> { cells, objects: Objects::default() }));
-                    ((record as u64) << 2 | RECORD | LOCKED, record)
-                }
-            };
-            if self.exchange(old, new) {
-                return Some(LockedWord { word: self, after: new & !LOCKED, marker: PhantomData });
-            }
-            if !record.is_null() {
-                // SAFETY: it was just made, and nobody has seen it.
-                drop(unsafe { Box::from_raw(record) });
-            }
-        }
-    }
-
-    /// Takes the record if there is one.
-    pub(super) fn lock_record<A: KeepsPlain>(&self, addr: usize) -> Option<LockedWord<'_, A>> {
-        if self.load() & FORM == RECORD { self.lock(addr, 0) } else { None }
+        let used =
+            |index: usize| u8::from(Self::at(first + index * 8).0.load(Ordering::Relaxed) != 0) << index;
+        used(0) | used(1) | used(2) | used(3) | used(4) | used(5) | used(6) | used(7)
     }
 
     /// Forgets some bytes of a word that is no record. False: it is one, or the rest does not fit.
@@ -405,6 +359,14 @@ impl TaskWord {
                     std::hint::spin_loop();
                     continue;
                 }
+                None if Self::is_table(old) => match self.lock_bytes() {
+                    Some(locked) => {
+                        locked.forget(mask);
+                        return true;
+                    }
+                    None if crate::watch::is_on() => continue,
+                    None => return true,
+                },
                 None => return false,
                 Some(Form::Plain { write, written, read, read_bytes }) => {
                     let (written, read_bytes) = (written & !mask, read_bytes & !mask);
@@ -426,150 +388,6 @@ impl TaskWord {
             }
         }
     }
-}
-
-/// A word with a record that the calling thread owns.
-pub(super) struct LockedWord<'a, A: KeepsPlain> {
-    word: &'a TaskWord,
-    /// What the word will be when it is let go.
-    after: u64,
-    marker: PhantomData<A>,
-}
-
-impl<A: KeepsPlain> Drop for LockedWord<'_, A> {
-    fn drop(&mut self) {
-        self.word.0.store(self.after, Ordering::Release);
-    }
-}
-
-impl<A: KeepsPlain> LockedWord<'_, A> {
-    /// The record.
-    pub(super) fn record(&mut self) -> &mut Record<A> {
-        // SAFETY: while the word is locked, and before it is settled, its number is the address of a record that was made in
-        // `lock` and belongs to who holds the lock.
-        unsafe { &mut *((self.after >> 2) as *mut Record<A>) }
-    }
-
-    /// Forgets some bytes, and the record if nothing is left.
-    fn forget(mut self, mask: u8) {
-        let record = self.record();
-        record.cells.forget(mask);
-        record.objects.forget(mask);
-        if record.cells.is_empty() && record.objects.is_empty() {
-            self.replace(0);
-        }
-    }
-
-    /// Puts the record's content into the word if it may fit after an access: if there are several cells, and they were read, that is not
-    /// looked at for each of them.
-    #[inline(always)]
-    pub(super) fn settle_after(
-        mut self,
-        (kind, addr, bytes): (AccessKind, usize, u8),
-        is_past: impl FnMut(StepId) -> bool,
-    ) {
-        const LAST: u8 = 0x80;
-        if kind == AccessKind::Write || bytes & LAST != 0 || self.record().cells.is_single() {
-            self.settle(addr, is_past);
-        }
-    }
-
-    /// Puts the record's content into the word if it fits. `is_past`: a step precedes all that is still to come, so that it need
-    /// not be remembered.
-    pub(super) fn settle(mut self, addr: usize, is_past: impl FnMut(StepId) -> bool) {
-        let record = self.record();
-        if !record.objects.is_empty() {
-            return;
-        }
-        if let Some((number, places, behind)) = pack::<A>(&record.cells, is_past) {
-            let word = self.word;
-            if behind
-                .is_some_and(|(step, place)| !sites::put_behind(addr, step, place, || word.others_behind()))
-            {
-                return;
-            }
-            for (places, second) in places.into_iter().zip([false, true]) {
-                for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
-                    if let Some(place) = place {
-                        sites::put(addr, bytes, second, place.0, || word.used_in_line());
-                    }
-                }
-            }
-            self.replace(number);
-        }
-    }
-
-    fn replace(mut self, number: u64) {
-        let record: *mut Record<A> = self.record();
-        self.after = number;
-        // SAFETY: it was made by `Box::into_raw` in `lock`, and nothing refers to it any more.
-        drop(unsafe { Box::from_raw(record) });
-    }
-}
-
-/// One of the two accesses of a word, with its bytes and the place for each half.
-#[derive(Default)]
-struct Access {
-    step: Option<StepId>,
-    bytes: u8,
-    places: [Option<SiteId>; 2],
-}
-
-impl Access {
-    /// Adds an access of some bytes. None: it does not fit.
-    fn add(&mut self, entry: Entry, bytes: u8) -> Option<()> {
-        if self.step.is_some_and(|step| step != entry.step) {
-            return None;
-        }
-        for (place, half) in self.places.iter_mut().zip([0x0f, 0xf0]).filter(|(_, half)| bytes & half != 0) {
-            // A half that was accessed in parts may have one place for each.
-            if self.bytes & half != 0 && *place != Some(entry.site) {
-                return None;
-            }
-            *place = Some(entry.site);
-        }
-        (self.step, self.bytes) = (Some(entry.step), self.bytes | bytes);
-        Some(())
-    }
-
-    fn number(&self) -> u64 {
-        self.step.map_or(0, number_of)
-    }
-}
-
-/// A word, the places that go with it, and the write behind it with its place.
-type Packed = (u64, [[Option<SiteId>; 2]; 2], Option<(u64, u32)>);
-
-/// The word that stands for some cells.
-fn pack<A: KeepsPlain>(cells: &Cells<A::Cell>, mut is_past: impl FnMut(StepId) -> bool) -> Option<Packed> {
-    let (mut write, mut english, mut hebrew) = (Access::default(), Access::default(), Access::default());
-    for (bytes, cell) in cells.iter() {
-        let plain = A::plain(cell)?;
-        if let Some((in_english, in_hebrew)) = plain.reads {
-            english.add(in_english, bytes)?;
-            hebrew.add(in_hebrew, bytes)?;
-        }
-        if let Some(entry) = plain.write {
-            write.add(entry, bytes)?;
-        }
-    }
-    if english.step == hebrew.step {
-        let (written, read_bytes) = (write.bytes, hebrew.bytes);
-        let form = Form::Plain { write: write.number(), written, read: hebrew.number(), read_bytes };
-        return Some((form.number()?, [write.places, hebrew.places], None));
-    }
-    let (english_step, hebrew_step, bytes) = (english.number(), hebrew.number(), english.bytes);
-    let behind = match write.step.filter(|step| !is_past(*step)) {
-        None => None,
-        Some(step) if write.bytes == bytes => {
-            let place = write.places.iter().flatten().next()?;
-            let one_place = write.places.iter().flatten().all(|other| other == place);
-            Some((number_of(step), one_place.then_some(place.0)?))
-        }
-        Some(_) => return None,
-    };
-    let form = Form::Readers { english: english_step, hebrew: hebrew_step, bytes, behind: behind.is_some() };
-    Some((form.number()?, [english.places, hebrew.places], behind))
 }
 
 /// Forgets all that is known about a range. `era` is the present one.

@@ -184,8 +184,14 @@ fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool
     if RACES.load(Ordering::Relaxed).is_null() {
         // What is copied is read and written by one call.
         let run_at = pc + usize::from(kind == AccessKind::Read);
-        return tasks_of_program::is_known_or_expected(kind, addr, size, run_at)
-            || (matches!(size, 1 | 2 | 4 | 8 | 16) && task_shortcut_of(kind, addr, size, pc, run_at));
+        if tasks_of_program::is_known_or_expected(kind, addr, size, run_at) {
+            return true;
+        }
+        if matches!(size, 1 | 2 | 4 | 8 | 16) {
+            return task_shortcut_of(kind, addr, size, pc, run_at);
+        }
+        let Some(tell) = tasks_of_program::copy_access().filter(|_| size > 0) else { return false };
+        return Inside::enter_quietly().is_some_and(|mut inside| tell(&mut inside, kind, (addr, size), pc));
     }
     let epoch = tls::epoch();
     let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
