@@ -446,14 +446,32 @@ impl<A: Shadowed> Locked<'_, A> {
 }
 
 /// The words of a range, each with the bytes that belong to it: (address of the word, mask).
-#[inline]
-pub(crate) fn words(addr: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
-    let end = addr + size;
-    (addr & !(WORD_BYTES - 1)..end).step_by(WORD_BYTES).map(move |word| {
-        let from = addr.max(word) - word;
-        let to = end.min(word + WORD_BYTES) - word;
-        (word, (0xff << from) as u8 & (0xff >> (8 - to)) as u8)
-    })
+#[inline(always)]
+pub(crate) fn words(addr: usize, size: usize) -> Words {
+    Words { addr, end: addr + size }
+}
+
+/// See [`words`]. (An adapter of the library's is not always inlined, in what every copy and comparison of bytes goes through.)
+pub(crate) struct Words {
+    /// The first byte that remains.
+    addr: usize,
+    end: usize,
+}
+
+impl Iterator for Words {
+    type Item = (usize, u8);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, u8)> {
+        if self.addr >= self.end {
+            return None;
+        }
+        let word = self.addr & !(WORD_BYTES - 1);
+        let from = self.addr - word;
+        let to = (self.end - word).min(WORD_BYTES);
+        self.addr = word + WORD_BYTES;
+        Some((word, (0xff << from) as u8 & (0xff >> (WORD_BYTES - to)) as u8))
+    }
 }
 
 impl Word {

@@ -111,6 +111,8 @@ pub(crate) struct Thread {
     pub(crate) followed: Followed,
     frames: *mut Frame,
     depth: usize,
+    /// What [`Thread::stack_hash`] gives, of the calls that the hooks were told of last.
+    calls: u64,
     /// Where in the frames the outermost call from some place is, if it is still open.
     outermost: Box<[u32]>,
     /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
@@ -169,6 +171,7 @@ impl Thread {
             followed: Followed::default(),
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
+            calls: 0,
             outermost: vec![0; OUTERMOST].into(),
             base: 0,
             bases: Vec::new(),
@@ -246,8 +249,23 @@ impl Thread {
     }
 
     /// A function was entered. Gives how many atomic regions were left on the way without notice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
+        let depth = self.depth;
+        let is_innermost = depth > 0 && self.frame(depth - 1).stack_pointer > stack_pointer;
+        if is_innermost && depth < MOST_FRAMES && !region {
+            let hash = mix(self.stack_hash(), call as u64);
+            if self.push_again(call, stack_pointer, hash) {
+                self.tell_hash(hash);
+                return 0;
+            }
+        }
+        self.enter_anew(call, stack_pointer, region)
+    }
+
+    /// The same for a call that is not the last one from where it is made, or the outermost.
+    #[inline(never)]
+    fn enter_anew(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
         let left = self.drop_below(stack_pointer + 1);
         self.push_call(call, stack_pointer, region);
         self.tell_calls();
@@ -258,12 +276,7 @@ impl Thread {
     fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
             let new_hash = mix(self.stack_hash(), call as u64);
-            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
-            let last = unsafe { &mut *self.frames.add(self.depth) };
-            if (last.call, last.hash, last.told_as) == (call, new_hash, self.depth as u32) && !region {
-                // The same call as the last one from here: it is told as that was.
-                last.stack_pointer = stack_pointer;
-                self.depth += 1;
+            if !region && self.push_again(call, stack_pointer, new_hash) {
                 return;
             }
             let (hash, told_as) = match self.find_outermost(call) {
@@ -271,12 +284,26 @@ impl Thread {
                 None => (new_hash, self.depth),
             };
             let told_as = told_as as u32 | if region { Frame::REGION } else { 0 };
-            // SAFETY: as above.
+            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
             unsafe {
                 self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, told_as })
             };
             self.depth += 1;
         }
+    }
+
+    /// Opens a call, which has a hash, if it is the same as the last one from here: then it is told as that was. There must be room
+    /// for it.
+    #[inline(always)]
+    fn push_again(&mut self, call: usize, stack_pointer: usize, hash: u64) -> bool {
+        // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
+        let last = unsafe { &mut *self.frames.add(self.depth) };
+        let same = (last.call, last.hash, last.told_as) == (call, hash, self.depth as u32);
+        if same {
+            last.stack_pointer = stack_pointer;
+            self.depth += 1;
+        }
+        same
     }
 
     /// The frame that a call is told as which is about to be entered, if it is open already in the running task. Else that is noted.
@@ -299,8 +326,25 @@ impl Thread {
 
     /// A function is about to return, with the stack pointer that it has there. `pc` is the return address of the hook. Gives
     /// how many atomic regions end with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn leave_function(&mut self, stack_pointer: usize, pc: usize) -> u32 {
+        let depth = self.depth;
+        if depth > 1 {
+            let (outer, last) = (self.frame(depth - 2), self.frame(depth - 1));
+            if last.stack_pointer == stack_pointer && outer.stack_pointer > stack_pointer && !last.is_region()
+            {
+                // None but the innermost one, which has the pointer that it began with.
+                self.depth = depth - 1;
+                self.tell_calls();
+                return 0;
+            }
+        }
+        self.leave_several(stack_pointer, pc)
+    }
+
+    /// The same if others may have been left without notice.
+    #[inline(never)]
+    fn leave_several(&mut self, stack_pointer: usize, pc: usize) -> u32 {
         let left = self.drop_function(stack_pointer, pc);
         self.tell_calls();
         left
@@ -356,8 +400,14 @@ impl Thread {
     /// Tells the hooks of the calling thread, which is this one, which calls are open. While its accesses are ignored, these are
     /// none in which one could be expected.
     #[inline(always)]
-    pub(crate) fn tell_calls(&self) {
-        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.stack_hash() });
+    pub(crate) fn tell_calls(&mut self) {
+        self.tell_hash(self.stack_hash());
+    }
+
+    #[inline(always)]
+    fn tell_hash(&mut self, hash: u64) {
+        self.calls = hash;
+        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { hash });
     }
 
     /// Learns the open calls from the stack itself, for code that does not tell which functions it enters. `calls` are the return
@@ -435,7 +485,7 @@ impl Thread {
     #[inline]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
         let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ self.stack_hash())
+            ^ self.calls)
             & !1;
         let index = recent_place(hash);
         let recent = &self.places[index];
