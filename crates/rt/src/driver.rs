@@ -251,18 +251,21 @@ impl<A: Shadowed> Driver<A> {
         let told_size = if size <= 16 { size as u32 } else { 0 };
         let new = thread.epoch_bits() | u64::from(thread.place(pc, told_size));
         let state = Self::state(thread);
-        let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
         let offset = addr % layout::WORD_BYTES;
         let done = if offset + size <= layout::WORD_BYTES {
-            one(addr - offset, (((1u32 << size) - 1) << offset) as u8)
-        } else if offset == 0 && size == 2 * layout::WORD_BYTES {
-            one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff)
+            let mask = (((1u32 << size) - 1) << offset) as u8;
+            Word::of(addr).shortcut::<A>(state, new, kind, mask)
         } else {
-            // If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
-            words(addr, size).all(|(word, mask)| one(word, mask))
+            Self::shortcut_words(state, new, kind, addr, size)
         };
         thread.accesses += u64::from(done);
         done
+    }
+
+    /// The same for several words. If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
+    #[inline(never)]
+    fn shortcut_words(state: &A::Thread, new: u64, kind: AccessKind, addr: usize, size: usize) -> bool {
+        words(addr, size).all(|(word, mask)| Word::of(word).shortcut::<A>(state, new, kind, mask))
     }
 
     /// Gives others time before an access that would break a block, so that one of them may come between.
@@ -382,9 +385,13 @@ impl<A: Shadowed> Driver<A> {
             let quiet = quiet && A::quiet(Self::state(thread), thread.epoch_bits()).is_some();
             let locked = if quiet { word.lock_quietly::<A>() } else { word.lock() };
             let Some(mut locked) = locked else { return };
+            let simple = self.simple_atomic(thread, &mut locked, (size, mask), pc);
             let (kind, order) = perform();
-            let operation = AtomicOperation { kind, order };
-            if self.atomic_shortcut(thread, operation, quiet, (size, mask), pc, &mut locked) {
+            if let Some(new) = simple {
+                Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
+                if quiet {
+                    Self::begin_quiet(thread, new, mask, &mut locked);
+                }
                 drop(locked);
                 if order.releases() && kind != AtomicKind::Load {
                     self.next_epoch(thread);
@@ -427,30 +434,68 @@ impl<A: Shadowed> Driver<A> {
         self.after(thread);
     }
 
-    /// The commonest atomic operations, without asking the analysis in full. False: it must be asked.
+    /// The commonest atomic operations, which `perform` does, without asking the analysis in full. Else `perform` is given back.
+    /// (Nothing in here can fail.) `quiet`: it is a relaxed read-modify-write.
     #[inline(always)]
-    fn atomic_shortcut(
+    pub(crate) fn atomic_shortcut<T, F: FnOnce() -> (AtomicKind, MemoryOrder, T)>(
         &self,
         thread: &mut Thread,
-        operation: AtomicOperation,
+        addr: usize,
+        size: usize,
+        pc: usize,
         quiet: bool,
+        perform: F,
+    ) -> Result<T, F> {
+        let offset = addr % layout::WORD_BYTES;
+        if offset + size > layout::WORD_BYTES || self.watching.exact_order {
+            return Err(perform);
+        }
+        let mask = (((1u32 << size) - 1) << offset) as u8;
+        let Some(mut locked) = Word::of(addr).lock_quietly::<A>() else { return Err(perform) };
+        if locked.is_quiet() || quiet && locked.cell(mask).is_some_and(|cell| A::is_quiet(cell)) {
+            return Err(perform);
+        }
+        let Some(new) = self.simple_atomic(thread, &mut locked, (size, mask), pc) else { return Err(perform) };
+        let (kind, order, result) = perform();
+        Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
+        drop(locked);
+        thread.accesses += 1;
+        if order.releases() && kind != AtomicKind::Load {
+            self.next_epoch(thread);
+        }
+        Ok(result)
+    }
+
+    /// An atomic operation that the thread is about to do, as a cell remembers it, if the analysis need not be asked in full.
+    #[inline(always)]
+    fn simple_atomic(
+        &self,
+        thread: &mut Thread,
+        locked: &mut Locked<'_, A>,
         (size, mask): (usize, u8),
         pc: usize,
-        locked: &mut Locked<'_, A>,
-    ) -> bool {
+    ) -> Option<u64> {
         if !A::COMPACT || self.recorder.is_some() {
-            return false;
+            return None;
         }
-        let Some(cell) = locked.cell(mask) else { return false };
+        let cell = locked.cell(mask)?;
         let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
-        let again = A::atomic_again(Self::parts(thread).0, new, cell, operation);
-        if again {
-            locked.forget_notes(mask);
-            if quiet {
-                Self::begin_quiet(thread, new, mask, locked);
-            }
+        A::is_atomic(Self::state(thread), new, cell).then_some(new)
+    }
+
+    /// Tells what was simple.
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Thread,
+        locked: &mut Locked<'_, A>,
+        new: u64,
+        operation: AtomicOperation,
+        mask: u8,
+    ) {
+        if let Some(cell) = locked.cell(mask) {
+            A::atomic_again(Self::parts(thread).0, new, cell, operation);
         }
-        again
+        locked.forget_notes(mask);
     }
 
     /// The step of an atomic operation, if the analysis wants to hear of it; it is recorded.

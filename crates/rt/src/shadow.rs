@@ -252,10 +252,16 @@ impl<A: Shadowed> Locked<'_, A> {
         begun
     }
 
+    /// True if threads may keep for themselves what they do here.
+    #[inline(always)]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.head & (RECORD | QUIET) == RECORD | QUIET
+    }
+
     /// Puts what threads have kept for themselves where it belongs.
     #[inline]
     pub(crate) fn end_quiet(&mut self) {
-        if A::COMPACT && self.head & (RECORD | QUIET) == RECORD | QUIET {
+        if A::COMPACT && self.is_quiet() {
             self.take_entries();
         }
     }

@@ -254,9 +254,8 @@ impl Thread {
         let depth = self.depth;
         let is_innermost = depth > 0 && self.frame(depth - 1).stack_pointer > stack_pointer;
         if is_innermost && depth < MOST_FRAMES && !region {
-            let hash = mix(self.stack_hash(), call as u64);
-            if self.push_again(call, stack_pointer, hash) {
-                self.tell_hash(hash);
+            if self.push_again(call, stack_pointer) {
+                self.tell_calls();
                 return 0;
             }
         }
@@ -275,10 +274,10 @@ impl Thread {
     #[inline]
     fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
-            let new_hash = mix(self.stack_hash(), call as u64);
-            if !region && self.push_again(call, stack_pointer, new_hash) {
+            if !region && self.push_again(call, stack_pointer) {
                 return;
             }
+            let new_hash = mix(self.stack_hash(), call as u64);
             let (hash, told_as) = match self.find_outermost(call) {
                 Some(outer) => (self.frame(outer).hash, outer),
                 None => (new_hash, self.depth),
@@ -292,13 +291,23 @@ impl Thread {
         }
     }
 
-    /// Opens a call, which has a hash, if it is the same as the last one from here: then it is told as that was. There must be room
-    /// for it.
+    /// Opens a call if it is the same as the last one from here: then it is told as that was. There must be room for it.
     #[inline(always)]
-    fn push_again(&mut self, call: usize, stack_pointer: usize, hash: u64) -> bool {
+    fn push_again(&mut self, call: usize, stack_pointer: usize) -> bool {
+        let (depth, outer_hash) = (self.depth, self.stack_hash());
         // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
-        let last = unsafe { &mut *self.frames.add(self.depth) };
-        let same = (last.call, last.hash, last.told_as) == (call, hash, self.depth as u32);
+        let last = unsafe { &mut *self.frames.add(depth) };
+        let told_as = last.told_as as usize;
+        let same = last.call == call
+            && if told_as == depth {
+                last.hash == mix(outer_hash, call as u64)
+            } else {
+                // It calls itself: as the outermost one, if that is still there. (It is none if this call was a region.)
+                told_as < depth && told_as >= self.base && {
+                    let outer = self.frame(told_as);
+                    outer.call == call && outer.hash == last.hash && outer.told_as as usize == told_as
+                }
+            };
         if same {
             last.stack_pointer = stack_pointer;
             self.depth += 1;
@@ -331,9 +340,12 @@ impl Thread {
         let depth = self.depth;
         if depth > 1 {
             let (outer, last) = (self.frame(depth - 2), self.frame(depth - 1));
-            if last.stack_pointer == stack_pointer && outer.stack_pointer > stack_pointer && !last.is_region()
-            {
-                // None but the innermost one, which has the pointer that it began with.
+            // None but the innermost one is left: with the pointer that it began with, or by a jump to the hook (see `drop_function`).
+            let here = last.stack_pointer == stack_pointer && outer.stack_pointer > stack_pointer;
+            let jumped = last.stack_pointer < stack_pointer
+                && outer.stack_pointer >= stack_pointer
+                && last.call == pc;
+            if (here || jumped) && !last.is_region() {
                 self.depth = depth - 1;
                 self.tell_calls();
                 return 0;
@@ -401,13 +413,8 @@ impl Thread {
     /// none in which one could be expected.
     #[inline(always)]
     pub(crate) fn tell_calls(&mut self) {
-        self.tell_hash(self.stack_hash());
-    }
-
-    #[inline(always)]
-    fn tell_hash(&mut self, hash: u64) {
-        self.calls = hash;
-        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { hash });
+        self.calls = self.stack_hash();
+        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.calls });
     }
 
     /// Learns the open calls from the stack itself, for code that does not tell which functions it enters. `calls` are the return

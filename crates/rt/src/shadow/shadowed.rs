@@ -61,16 +61,22 @@ pub(crate) trait Shadowed: Online + 'static {
         false
     }
 
-    /// An atomic operation on such a cell, likewise. If it is false the analysis must be told.
+    /// True if an atomic operation on such a cell, of whatever kind, is simple: then [`Shadowed::atomic_again`] tells it.
+    #[inline(always)]
+    fn is_atomic(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        let _ = (thread, new, cell);
+        false
+    }
+
+    /// A simple atomic operation.
     #[inline(always)]
     fn atomic_again(
         thread: &mut Self::Thread,
         new: u64,
         cell: &mut Self::Cell,
         operation: AtomicOperation,
-    ) -> bool {
+    ) {
         let _ = (thread, new, cell, operation);
-        false
     }
 
     /// A relaxed read-modify-write as a cell remembers it, if a thread may keep it for itself (see `quiet`).
@@ -147,13 +153,18 @@ impl Shadowed for FastTrack<Compact> {
     }
 
     #[inline(always)]
+    fn is_atomic(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        Self::is_atomic(thread, Compact::from_bits(new), cell)
+    }
+
+    #[inline(always)]
     fn atomic_again(
         thread: &mut Self::Thread,
         new: u64,
         cell: &mut Self::Cell,
         operation: AtomicOperation,
-    ) -> bool {
-        Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
+    ) {
+        Self::atomic_again(thread, Compact::from_bits(new), cell, operation);
     }
 
     #[inline(always)]

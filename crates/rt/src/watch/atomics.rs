@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 /// An atomic operation. `perform` does it, and says what it was: a compare-and-exchange that failed is a load. No other
 /// thread does an atomic operation on the same bytes meanwhile, unless both order nothing.
+#[inline(always)]
 pub fn atomic<T>(
     addr: usize,
     size: usize,
@@ -43,7 +44,33 @@ pub fn modify<T>(
     atomic_of(addr, size, pc, quiet, || (AtomicKind::ReadModifyWrite, order, perform()))
 }
 
+#[inline(always)]
 fn atomic_of<T>(
+    addr: usize,
+    size: usize,
+    pc: usize,
+    quiet: bool,
+    mut perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
+) -> T {
+    let driver = RACES.load(Ordering::Relaxed);
+    if !driver.is_null()
+        && !tbb::is_known()
+        && is_on()
+        && !steering::is_on()
+        && let Some(mut inside) = Inside::enter_quietly()
+    {
+        inside.signalled = 0;
+        // SAFETY: the driver lives for ever.
+        match unsafe { &*driver }.atomic_shortcut(&mut inside, addr, size, pc, quiet, perform) {
+            Ok(result) => return result,
+            Err(back) => perform = back,
+        }
+    }
+    atomic_in_full(addr, size, pc, quiet, perform)
+}
+
+#[inline(never)]
+fn atomic_in_full<T>(
     addr: usize,
     size: usize,
     pc: usize,

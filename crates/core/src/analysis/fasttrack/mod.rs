@@ -246,27 +246,30 @@ impl FastTrack<Compact> {
         true
     }
 
-    /// The same for an atomic operation by a thread that has done one like it before. If it is false, the operation must be
-    /// told by [`Analysis::atomic`].
+    /// True if an atomic operation, of whatever kind, races with nothing, and there was one before: then [`FastTrack::atomic_again`] tells it.
+    #[inline(always)]
+    pub fn is_atomic(thread: &Thread, new: Compact, cell: &Cell<Compact>) -> bool {
+        let known = |earlier| thread.knows_compact(new, earlier);
+        cell.atomics.is_some() && cell.reads.is_none() && known(cell.write) && known(cell.read)
+    }
+
+    /// An atomic operation on a cell of which [`FastTrack::is_atomic`] is true.
     #[inline]
     pub fn atomic_again(
         thread: &mut Thread,
         new: Compact,
         cell: &mut Cell<Compact>,
         operation: AtomicOperation,
-    ) -> bool {
-        let Some(atomics) = cell.atomics.as_deref_mut() else { return false };
-        // Done twice it does no harm.
-        take_over(new.thread(), thread, &atomics.published, operation);
-        let writes = operation.kind != AtomicKind::Load;
-        let races = !thread.knows_compact(new, cell.write)
-            || writes && (cell.reads.is_some() || !thread.knows_compact(new, cell.read));
-        let same_kind = if writes { &mut atomics.writes } else { &mut atomics.reads };
-        if races || !same_kind.replace(CompactAtomic::of(new, operation)) {
-            return false;
-        }
+    ) {
+        let Some(atomics) = cell.atomics.as_deref_mut() else { return };
+        let me = new.thread();
+        take_over(me, thread, &atomics.published, operation);
+        let same_kind = match operation.kind {
+            AtomicKind::Load => &mut atomics.reads,
+            _ => &mut atomics.writes,
+        };
+        same_kind.insert(CompactAtomic::of(new, operation), |epoch| thread.knows(me, epoch));
         publish(new.epoch(), thread, &mut atomics.published, operation);
-        true
     }
 
     /// A relaxed read-modify-write as a cell remembers it, if it publishes nothing.

@@ -322,7 +322,10 @@ pub(super) fn tell_atomic(
 ) {
     let quiet = kind == AtomicKind::ReadModifyWrite && order == MemoryOrder::Relaxed;
     let fence = || std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    if !quiet || driver.modify_quietly(thread, addr, size, pc, fence).is_err() {
+    if quiet && driver.modify_quietly(thread, addr, size, pc, fence).is_ok() {
+        return;
+    }
+    if driver.atomic_shortcut(thread, addr, size, pc, quiet, || (kind, order, ())).is_err() {
         driver.atomic_by(thread, addr, size, pc, quiet, || (kind, order));
     }
 }
