@@ -96,8 +96,18 @@ impl Word {
     }
 
     /// Takes the word for something that threads need not know of that keep what they do for themselves.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock_quietly<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
+        let head = self.0[1].load(Ordering::Relaxed);
+        let free = head & LOCKED == 0
+            && self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let head = if free { head } else { self.await_lock()? };
+        Some(Locked { word: self, head, marker: std::marker::PhantomData })
+    }
+
+    /// Takes the word as soon as it is free. Gives what number 1 was.
+    #[cold]
+    fn await_lock(&self) -> Option<u64> {
         let mut tries = 0;
         loop {
             let head = self.0[1].load(Ordering::Relaxed);
@@ -107,7 +117,7 @@ impl Word {
                     .compare_exchange_weak(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                return Some(Locked { word: self, head, marker: std::marker::PhantomData });
+                return Some(head);
             }
             if !crate::watch::is_on() {
                 return None;

@@ -271,7 +271,7 @@ impl Thread {
         left
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
             if !region && self.push_again(call, stack_pointer) {
@@ -316,7 +316,7 @@ impl Thread {
     }
 
     /// The frame that a call is told as which is about to be entered, if it is open already in the running task. Else that is noted.
-    #[inline]
+    #[inline(always)]
     fn find_outermost(&mut self, call: usize) -> Option<usize> {
         let (base, depth) = (self.base, self.depth);
         let first = ((mix(0, call as u64) >> 32) as usize % OUTERMOST) & !(OUTERMOST_WAYS - 1);
@@ -489,7 +489,7 @@ impl Thread {
     }
 
     /// The number of the current place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
         let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             ^ self.calls)
@@ -516,9 +516,14 @@ impl Thread {
 
     #[cold]
     fn look_up_place(&mut self, pc: usize, size: u32, hash: u64, index: usize) -> PlaceNumber {
+        // What has had to make room is beside it.
+        let beside = index ^ 1;
+        if self.places[beside].hash == hash {
+            return self.places[beside].number;
+        }
         let stack = self.stack_number();
         let number = places::number(Place { pc, stack, size });
-        self.places[index] = RecentPlace { hash, number };
+        self.places[beside] = std::mem::replace(&mut self.places[index], RecentPlace { hash, number });
         number
     }
 
