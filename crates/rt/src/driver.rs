@@ -30,6 +30,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Accesses that were not looked at because the memory for them was used up.
 pub(crate) static REFUSED: AtomicU64 = AtomicU64::new(0);
 
+/// What counters do.
+pub(crate) const COUNTING: AtomicOperation =
+    AtomicOperation { kind: AtomicKind::ReadModifyWrite, order: MemoryOrder::Relaxed };
+
 /// How a run is watched.
 #[derive(Default)]
 pub(crate) struct Watching {
@@ -323,16 +327,45 @@ impl<A: Shadowed> Driver<A> {
             return Err(perform);
         }
         let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
-        let Some(operation) = A::quiet(Self::state(thread), new) else { return Err(perform) };
+        let Some(operation) = A::quiet(Self::state(thread), new, COUNTING) else { return Err(perform) };
         entry.set(operation);
         let result = perform();
         if entry.is_about(key) {
             thread.accesses += 1;
         } else {
-            let done = || (AtomicKind::ReadModifyWrite, MemoryOrder::Relaxed);
-            self.atomic_by(thread, addr, size, pc, true, done);
+            let done = || (COUNTING.kind, COUNTING.order);
+            self.atomic_by(thread, addr, size, pc, Some(COUNTING), done);
         }
         Ok(result)
+    }
+
+    /// A load, which `perform` does, if the thread may keep it for itself (see `quiet`).
+    #[inline(always)]
+    pub(crate) fn load_quietly<T>(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        order: MemoryOrder,
+        perform: impl Fn() -> T,
+    ) -> Option<T> {
+        let offset = addr % layout::WORD_BYTES;
+        let entries = thread.quiet.filter(|_| offset + size <= layout::WORD_BYTES)?;
+        let key = quiet::key_of_loads(Word::of(addr), (((1u32 << size) - 1) << offset) as u8);
+        let entry = entries.entry(key);
+        if !entry.is_about(key) {
+            return None;
+        }
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let operation = AtomicOperation { kind: AtomicKind::Load, order };
+        let operation = A::quiet(Self::state(thread), new, operation)?;
+        entry.set_load(operation, |last| A::is_same_epoch(last, new));
+        let result = perform();
+        // If it was taken the load is done again, in full: the value may be one that was published.
+        let kept = entry.is_about(key);
+        thread.accesses += u64::from(kept);
+        kept.then_some(result)
     }
 
     /// Remembers what a thread has kept for itself about some bytes.
@@ -345,22 +378,29 @@ impl<A: Shadowed> Driver<A> {
         }
     }
 
-    /// The thread has done a relaxed read-modify-write, and may do it again.
+    /// The thread has done what it may do again and keep for itself.
     #[inline]
-    fn begin_quiet(thread: &mut Thread, new: u64, mask: u8, locked: &mut Locked<'_, A>) {
+    fn begin_quiet(
+        thread: &mut Thread,
+        new: u64,
+        operation: AtomicOperation,
+        mask: u8,
+        locked: &mut Locked<'_, A>,
+    ) {
         const CROWDED: u32 = 32;
-        if !locked.cell(mask).is_some_and(|cell| A::is_quiet(cell)) {
+        let kind = operation.kind;
+        if !locked.may_be_quiet(kind, mask) {
             return;
         }
-        let Some(operation) = A::quiet(Self::state(thread), new) else { return };
+        let Some(operation) = A::quiet(Self::state(thread), new, operation) else { return };
         thread.quiet = thread.quiet.or_else(quiet::Table::claim);
         let Some(entries) = thread.quiet else { return };
-        if !locked.begin_quiet(mask, entries, operation) {
+        if !locked.begin_quiet(kind, mask, entries, operation) {
             thread.crowded = (thread.crowded + 1) % CROWDED;
         }
     }
 
-    /// An atomic operation, which `perform` does. `quiet`: it is a relaxed read-modify-write.
+    /// An atomic operation, which `perform` does. `quiet`: it is this load, or this relaxed read-modify-write.
     #[inline]
     pub(crate) fn atomic_by(
         &self,
@@ -368,7 +408,7 @@ impl<A: Shadowed> Driver<A> {
         addr: usize,
         size: usize,
         pc: usize,
-        quiet: bool,
+        quiet: Option<AtomicOperation>,
         mut perform: impl FnMut() -> (AtomicKind, MemoryOrder),
     ) {
         thread.accesses += 1;
@@ -382,21 +422,27 @@ impl<A: Shadowed> Driver<A> {
             let mask = (((1u32 << size) - 1) << offset) as u8;
             let word = Word::of(addr);
             // After a release fence it publishes: what others have kept must be taken before it is done.
-            let quiet = quiet && A::quiet(Self::state(thread), thread.epoch_bits()).is_some();
-            let locked = if quiet { word.lock_quietly::<A>() } else { word.lock() };
+            let epoch = thread.epoch_bits();
+            let quiet = quiet.filter(|operation| A::quiet(Self::state(thread), epoch, *operation).is_some());
+            let locked = if quiet.is_some() { word.lock_quietly::<A>() } else { word.lock() };
             let Some(mut locked) = locked else { return };
+            let is_first = |cell: &mut A::Cell| quiet.is_some_and(|it| !A::has_done(cell, epoch, it.kind));
+            if locked.is_quiet() && locked.cell(mask).is_none_or(is_first) {
+                // Those that this one supersedes are those that the cell remembers.
+                locked.end_quiet();
+            }
             let simple = self.simple_atomic(thread, &mut locked, (size, mask), pc);
             let (kind, order) = perform();
             if let Some(new) = simple {
                 Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
-                if quiet {
-                    Self::begin_quiet(thread, new, mask, &mut locked);
+                if let Some(operation) = quiet {
+                    Self::begin_quiet(thread, new, operation, mask, &mut locked);
                 }
                 drop(locked);
                 if order.releases() && kind != AtomicKind::Load {
                     self.next_epoch(thread);
                 }
-                if quiet
+                if quiet.is_some()
                     && thread.crowded == 1
                     && let Some(entries) = thread.quiet
                 {
@@ -406,9 +452,7 @@ impl<A: Shadowed> Driver<A> {
                 }
                 return;
             }
-            if quiet {
-                locked.end_quiet();
-            }
+            locked.end_quiet();
             if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
                 self.atomic_word(thread, &at, AtomicOperation { kind, order }, mask, &mut locked);
             }
@@ -435,7 +479,7 @@ impl<A: Shadowed> Driver<A> {
     }
 
     /// The commonest atomic operations, which `perform` does, without asking the analysis in full. Else `perform` is given back.
-    /// (Nothing in here can fail.) `quiet`: it is a relaxed read-modify-write.
+    /// (Nothing in here can fail.) `quiet` as in [`Driver::atomic_by`].
     #[inline(always)]
     pub(crate) fn atomic_shortcut<T, F: FnOnce() -> (AtomicKind, MemoryOrder, T)>(
         &self,
@@ -443,7 +487,7 @@ impl<A: Shadowed> Driver<A> {
         addr: usize,
         size: usize,
         pc: usize,
-        quiet: bool,
+        quiet: Option<AtomicOperation>,
         perform: F,
     ) -> Result<T, F> {
         let offset = addr % layout::WORD_BYTES;
@@ -452,10 +496,12 @@ impl<A: Shadowed> Driver<A> {
         }
         let mask = (((1u32 << size) - 1) << offset) as u8;
         let Some(mut locked) = Word::of(addr).lock_quietly::<A>() else { return Err(perform) };
-        if locked.is_quiet() || quiet && locked.cell(mask).is_some_and(|cell| A::is_quiet(cell)) {
+        if locked.is_quiet() || quiet.is_some_and(|operation| locked.may_be_quiet(operation.kind, mask)) {
             return Err(perform);
         }
-        let Some(new) = self.simple_atomic(thread, &mut locked, (size, mask), pc) else { return Err(perform) };
+        let Some(new) = self.simple_atomic(thread, &mut locked, (size, mask), pc) else {
+            return Err(perform);
+        };
         let (kind, order, result) = perform();
         Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
         drop(locked);

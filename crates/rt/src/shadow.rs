@@ -41,7 +41,7 @@ use crate::quiet;
 use crate::spin::pause;
 pub(crate) use cells::Cells;
 use cells::{ByteTable, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
-use keirin_core::event::ThreadId;
+use keirin_core::event::{AtomicKind, ThreadId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
@@ -255,11 +255,30 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// From now on threads may keep what they do to these bytes for themselves.
-    pub(crate) fn begin_quiet(&mut self, mask: u8, entries: &quiet::Table, operation: u64) -> bool {
-        let key = quiet::key(self.word, mask);
+    pub(crate) fn begin_quiet(
+        &mut self,
+        kind: AtomicKind,
+        mask: u8,
+        entries: &quiet::Table,
+        operation: u64,
+    ) -> bool {
+        let key = match kind {
+            AtomicKind::Load => quiet::key_of_loads(self.word, mask),
+            _ => quiet::key(self.word, mask),
+        };
         let begun = entries.entry(key).make(key, operation);
         self.head |= if begun { QUIET } else { 0 };
         begun
+    }
+
+    /// True if a thread may keep for itself what it does to these bytes. Loads only if they are all that the word is used for: what is done
+    /// to a lock would take them away from beside it each time.
+    #[inline]
+    pub(crate) fn may_be_quiet(&mut self, kind: AtomicKind, mask: u8) -> bool {
+        self.record().is_some_and(|record| {
+            (kind != AtomicKind::Load || record.cells.is_single())
+                && record.cells.of(mask).is_some_and(|cell| A::is_quiet(cell))
+        })
     }
 
     /// True if threads may keep for themselves what they do here.

@@ -342,9 +342,8 @@ impl Thread {
             let (outer, last) = (self.frame(depth - 2), self.frame(depth - 1));
             // None but the innermost one is left: with the pointer that it began with, or by a jump to the hook (see `drop_function`).
             let here = last.stack_pointer == stack_pointer && outer.stack_pointer > stack_pointer;
-            let jumped = last.stack_pointer < stack_pointer
-                && outer.stack_pointer >= stack_pointer
-                && last.call == pc;
+            let jumped =
+                last.stack_pointer < stack_pointer && outer.stack_pointer >= stack_pointer && last.call == pc;
             if (here || jumped) && !last.is_region() {
                 self.depth = depth - 1;
                 self.tell_calls();
@@ -491,9 +490,8 @@ impl Thread {
     /// The number of the current place.
     #[inline(always)]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
-        let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ self.calls)
-            & !1;
+        let hash =
+            ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.calls) & !1;
         let index = recent_place(hash);
         let recent = &self.places[index];
         if recent.hash == hash {

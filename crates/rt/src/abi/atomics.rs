@@ -199,7 +199,7 @@ unsafe extern "C-unwind" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -
         return load();
     }
     watch::atomic_awaited(AccessKind::Read, at as usize, size_of::<T>(), pc);
-    watch::atomic(at as usize, size_of::<T>(), pc, || (Load, memory_order(order), load()))
+    watch::load(at as usize, size_of::<T>(), pc, memory_order(order), load)
 }
 
 unsafe extern "C-unwind" fn store<T: Word>(at: *mut T, value: T::Passed, order: c_int, pc: usize) {

@@ -1,8 +1,10 @@
 //! Atomic operations: each is done by us, at the moment at which it is told.
 
 use super::{RACES, enter, guarded, is_on, with};
+use crate::driver::COUNTING;
 use crate::thread::Inside;
 use crate::{learned, steering, tbb};
+use keirin_core::analysis::AtomicOperation;
 use keirin_core::event::{AtomicKind, MemoryOrder};
 use std::sync::atomic::Ordering;
 
@@ -15,7 +17,26 @@ pub fn atomic<T>(
     pc: usize,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
-    atomic_of(addr, size, pc, false, perform)
+    atomic_of(addr, size, pc, None, perform)
+}
+
+/// A load, which `perform` does.
+#[inline]
+pub fn load<T>(addr: usize, size: usize, pc: usize, order: MemoryOrder, perform: impl Fn() -> T) -> T {
+    let driver = RACES.load(Ordering::Relaxed);
+    if !driver.is_null()
+        && !tbb::is_known()
+        && is_on()
+        && let Some(mut inside) = Inside::enter_quietly()
+    {
+        // SAFETY: the driver lives for ever.
+        let kept = unsafe { &*driver }.load_quietly(&mut inside, addr, size, pc, order, &perform);
+        if let Some(result) = kept {
+            return result;
+        }
+    }
+    let operation = AtomicOperation { kind: AtomicKind::Load, order };
+    atomic_of(addr, size, pc, Some(operation), || (AtomicKind::Load, order, perform()))
 }
 
 /// A read-modify-write, which `perform` does. It is a fence for the processor.
@@ -27,9 +48,9 @@ pub fn modify<T>(
     order: MemoryOrder,
     mut perform: impl FnOnce() -> T,
 ) -> T {
-    let quiet = order == MemoryOrder::Relaxed;
+    let quiet = Some(COUNTING).filter(|counting| counting.order == order);
     let driver = RACES.load(Ordering::Relaxed);
-    if quiet
+    if quiet.is_some()
         && !tbb::is_known()
         && !driver.is_null()
         && is_on()
@@ -49,7 +70,7 @@ fn atomic_of<T>(
     addr: usize,
     size: usize,
     pc: usize,
-    quiet: bool,
+    quiet: Option<AtomicOperation>,
     mut perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
     let driver = RACES.load(Ordering::Relaxed);
@@ -74,7 +95,7 @@ fn atomic_in_full<T>(
     addr: usize,
     size: usize,
     pc: usize,
-    quiet: bool,
+    quiet: Option<AtomicOperation>,
     perform: impl FnOnce() -> (AtomicKind, MemoryOrder, T),
 ) -> T {
     match tbb::hears(addr) {

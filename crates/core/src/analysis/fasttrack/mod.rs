@@ -272,14 +272,37 @@ impl FastTrack<Compact> {
         publish(new.epoch(), thread, &mut atomics.published, operation);
     }
 
-    /// A relaxed read-modify-write as a cell remembers it, if it publishes nothing.
+    /// A load, or a relaxed read-modify-write, as a cell remembers it, if it publishes nothing.
     #[inline]
-    pub fn quiet(thread: &Thread, new: Compact) -> Option<CompactAtomic> {
-        let operation = AtomicOperation { kind: AtomicKind::ReadModifyWrite, order: MemoryOrder::Relaxed };
-        thread.released().is_none().then(|| CompactAtomic::of(new, operation))
+    pub fn quiet(thread: &Thread, new: Compact, operation: AtomicOperation) -> Option<CompactAtomic> {
+        let publishes_nothing = match operation.kind {
+            AtomicKind::Load => true,
+            AtomicKind::ReadModifyWrite => {
+                operation.order == MemoryOrder::Relaxed && thread.released().is_none()
+            }
+            AtomicKind::Store => false,
+        };
+        publishes_nothing.then(|| CompactAtomic::of(new, operation))
     }
 
-    /// True if a relaxed read-modify-write by a thread that has done one before takes nothing over and races with nothing,
+    /// True if what [`FastTrack::quiet`] gave is of the epoch of an access.
+    #[inline(always)]
+    pub fn is_same_epoch(operation: CompactAtomic, new: Compact) -> bool {
+        operation.access().is_at_once_with(new)
+    }
+
+    /// True if the thread has done an operation that writes, or does not write, as this one, and the cell remembers it.
+    #[inline]
+    pub fn has_done(cell: &mut Cell<Compact>, new: Compact, kind: AtomicKind) -> bool {
+        let Some(atomics) = cell.atomics.as_deref_mut() else { return false };
+        let same_kind = match kind {
+            AtomicKind::Load => &mut atomics.reads,
+            _ => &mut atomics.writes,
+        };
+        same_kind.of(new.thread()).is_some()
+    }
+
+    /// True if a load, or a relaxed read-modify-write, by a thread that has done one before takes nothing over and races with nothing,
     /// until an operation of another kind comes: then it need only be remembered, by [`FastTrack::remember_quiet`].
     #[inline]
     pub fn is_quiet(cell: &Cell<Compact>) -> bool {
@@ -288,7 +311,9 @@ impl FastTrack<Compact> {
 
     /// Remembers what [`FastTrack::quiet`] gave.
     pub fn remember_quiet(cell: &mut Cell<Compact>, operation: CompactAtomic) {
-        cell.atomics.get_or_insert_default().writes.insert(operation, |_| false);
+        let atomics = cell.atomics.get_or_insert_default();
+        let same_kind = if operation.writes() { &mut atomics.writes } else { &mut atomics.reads };
+        same_kind.insert(operation, |_| false);
     }
 }
 
