@@ -531,7 +531,13 @@ impl Thread {
         let frames = self.frames();
         // They get their numbers from the outermost one on.
         let numbered = frames.iter().rposition(|frame| frame.number != 0).map_or(0, |last| last + 1);
-        for index in numbered.max(base)..frames.len() {
+        let mut first = numbered.max(base);
+        // A call that is made again has kept its number, those around it need not have one.
+        let is_missing = |frame: &Frame| frame.told_as() < first && frames[frame.told_as()].number == 0;
+        if frames[first.min(frames.len())..].iter().any(is_missing) {
+            first = base;
+        }
+        for index in first..frames.len() {
             let frame = &frames[index];
             let caller = if index == base { 0 } else { frames[index - 1].number };
             frames[index].number = match frame.told_as() {
@@ -734,6 +740,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn recursion_leaves_as_many_stacks_as_there_are_ways_into_it() {
@@ -769,6 +776,43 @@ mod tests {
         enter(&mut thread, 3);
         assert_eq!(calls(&mut thread), [3]);
         thread.leave_task();
+    }
+
+    proptest! {
+        /// The open calls are told without what lies between a call and the same one further in, whatever was open before, and whether
+        /// or not somebody asked for it.
+        #[test]
+        fn calls_are_told_as_the_outermost_of_their_kind(
+            steps in prop::collection::vec((0usize..6, any::<bool>()), 1..60),
+        ) {
+            let mut thread = Thread::new(ThreadId(0), ThreadId(0), 1, std::ptr::null_mut());
+            let mut open: Vec<usize> = Vec::new();
+            let pointer = |depth: usize| 0x10_0000 - 0x10 * depth;
+            for (call, is_asked) in steps {
+                if call == 0 {
+                    if !open.is_empty() {
+                        thread.leave_function(pointer(open.len()), 0);
+                    }
+                    open.pop();
+                } else {
+                    open.push(call);
+                    thread.enter_function(call, pointer(open.len()), false);
+                }
+                prop_assert_eq!(thread.depth(), open.len());
+                let mut told: Vec<Vec<usize>> = Vec::new();
+                for (index, call) in open.iter().enumerate() {
+                    let outermost = open[..index].iter().position(|outer| outer == call);
+                    told.push(match outermost {
+                        Some(outer) => told[outer].clone(),
+                        None => told.last().into_iter().flatten().chain([call]).copied().collect(),
+                    });
+                }
+                if is_asked {
+                    let place = places::place(thread.place(0x99, 8)).expect("it was just numbered");
+                    prop_assert_eq!(places::calls(place.stack), told.pop().unwrap_or_default());
+                }
+            }
+        }
     }
 
     #[test]
