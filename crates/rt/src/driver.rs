@@ -30,6 +30,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Accesses that were not looked at because the memory for them was used up.
 pub(crate) static REFUSED: AtomicU64 = AtomicU64::new(0);
 
+/// What counters do.
+pub(crate) const COUNTING: AtomicOperation =
+    AtomicOperation { kind: AtomicKind::ReadModifyWrite, order: MemoryOrder::Relaxed };
+
 /// How a run is watched.
 #[derive(Default)]
 pub(crate) struct Watching {
@@ -251,18 +255,21 @@ impl<A: Shadowed> Driver<A> {
         let told_size = if size <= 16 { size as u32 } else { 0 };
         let new = thread.epoch_bits() | u64::from(thread.place(pc, told_size));
         let state = Self::state(thread);
-        let one = |word: usize, mask: u8| Word::of(word).shortcut::<A>(state, new, kind, mask);
         let offset = addr % layout::WORD_BYTES;
         let done = if offset + size <= layout::WORD_BYTES {
-            one(addr - offset, (((1u32 << size) - 1) << offset) as u8)
-        } else if offset == 0 && size == 2 * layout::WORD_BYTES {
-            one(addr, 0xff) && one(addr + layout::WORD_BYTES, 0xff)
+            let mask = (((1u32 << size) - 1) << offset) as u8;
+            Word::of(addr).shortcut::<A>(state, new, kind, mask)
         } else {
-            // If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
-            words(addr, size).all(|(word, mask)| one(word, mask))
+            Self::shortcut_words(state, new, kind, addr, size)
         };
         thread.accesses += u64::from(done);
         done
+    }
+
+    /// The same for several words. If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
+    #[inline(never)]
+    fn shortcut_words(state: &A::Thread, new: u64, kind: AccessKind, addr: usize, size: usize) -> bool {
+        words(addr, size).all(|(word, mask)| Word::of(word).shortcut::<A>(state, new, kind, mask))
     }
 
     /// Gives others time before an access that would break a block, so that one of them may come between.
@@ -320,16 +327,45 @@ impl<A: Shadowed> Driver<A> {
             return Err(perform);
         }
         let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
-        let Some(operation) = A::quiet(Self::state(thread), new) else { return Err(perform) };
+        let Some(operation) = A::quiet(Self::state(thread), new, COUNTING) else { return Err(perform) };
         entry.set(operation);
         let result = perform();
         if entry.is_about(key) {
             thread.accesses += 1;
         } else {
-            let done = || (AtomicKind::ReadModifyWrite, MemoryOrder::Relaxed);
-            self.atomic_by(thread, addr, size, pc, true, done);
+            let done = || (COUNTING.kind, COUNTING.order);
+            self.atomic_by(thread, addr, size, pc, Some(COUNTING), done);
         }
         Ok(result)
+    }
+
+    /// A load, which `perform` does, if the thread may keep it for itself (see `quiet`).
+    #[inline(always)]
+    pub(crate) fn load_quietly<T>(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        order: MemoryOrder,
+        perform: impl Fn() -> T,
+    ) -> Option<T> {
+        let offset = addr % layout::WORD_BYTES;
+        let entries = thread.quiet.filter(|_| offset + size <= layout::WORD_BYTES)?;
+        let key = quiet::key_of_loads(Word::of(addr), (((1u32 << size) - 1) << offset) as u8);
+        let entry = entries.entry(key);
+        if !entry.is_about(key) {
+            return None;
+        }
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let operation = AtomicOperation { kind: AtomicKind::Load, order };
+        let operation = A::quiet(Self::state(thread), new, operation)?;
+        entry.set_load(operation, |last| A::is_same_epoch(last, new));
+        let result = perform();
+        // If it was taken the load is done again, in full: the value may be one that was published.
+        let kept = entry.is_about(key);
+        thread.accesses += u64::from(kept);
+        kept.then_some(result)
     }
 
     /// Remembers what a thread has kept for itself about some bytes.
@@ -342,22 +378,29 @@ impl<A: Shadowed> Driver<A> {
         }
     }
 
-    /// The thread has done a relaxed read-modify-write, and may do it again.
+    /// The thread has done what it may do again and keep for itself.
     #[inline]
-    fn begin_quiet(thread: &mut Thread, new: u64, mask: u8, locked: &mut Locked<'_, A>) {
+    fn begin_quiet(
+        thread: &mut Thread,
+        new: u64,
+        operation: AtomicOperation,
+        mask: u8,
+        locked: &mut Locked<'_, A>,
+    ) {
         const CROWDED: u32 = 32;
-        if !locked.cell(mask).is_some_and(|cell| A::is_quiet(cell)) {
+        let kind = operation.kind;
+        if !locked.may_be_quiet(kind, mask) {
             return;
         }
-        let Some(operation) = A::quiet(Self::state(thread), new) else { return };
+        let Some(operation) = A::quiet(Self::state(thread), new, operation) else { return };
         thread.quiet = thread.quiet.or_else(quiet::Table::claim);
         let Some(entries) = thread.quiet else { return };
-        if !locked.begin_quiet(mask, entries, operation) {
+        if !locked.begin_quiet(kind, mask, entries, operation) {
             thread.crowded = (thread.crowded + 1) % CROWDED;
         }
     }
 
-    /// An atomic operation, which `perform` does. `quiet`: it is a relaxed read-modify-write.
+    /// An atomic operation, which `perform` does. `quiet`: it is this load, or this relaxed read-modify-write.
     #[inline]
     pub(crate) fn atomic_by(
         &self,
@@ -365,7 +408,7 @@ impl<A: Shadowed> Driver<A> {
         addr: usize,
         size: usize,
         pc: usize,
-        quiet: bool,
+        quiet: Option<AtomicOperation>,
         mut perform: impl FnMut() -> (AtomicKind, MemoryOrder),
     ) {
         thread.accesses += 1;
@@ -379,17 +422,27 @@ impl<A: Shadowed> Driver<A> {
             let mask = (((1u32 << size) - 1) << offset) as u8;
             let word = Word::of(addr);
             // After a release fence it publishes: what others have kept must be taken before it is done.
-            let quiet = quiet && A::quiet(Self::state(thread), thread.epoch_bits()).is_some();
-            let locked = if quiet { word.lock_quietly::<A>() } else { word.lock() };
+            let epoch = thread.epoch_bits();
+            let quiet = quiet.filter(|operation| A::quiet(Self::state(thread), epoch, *operation).is_some());
+            let locked = if quiet.is_some() { word.lock_quietly::<A>() } else { word.lock() };
             let Some(mut locked) = locked else { return };
+            let is_first = |cell: &mut A::Cell| quiet.is_some_and(|it| !A::has_done(cell, epoch, it.kind));
+            if locked.is_quiet() && locked.cell(mask).is_none_or(is_first) {
+                // Those that this one supersedes are those that the cell remembers.
+                locked.end_quiet();
+            }
+            let simple = self.simple_atomic(thread, &mut locked, (size, mask), pc);
             let (kind, order) = perform();
-            let operation = AtomicOperation { kind, order };
-            if self.atomic_shortcut(thread, operation, quiet, (size, mask), pc, &mut locked) {
+            if let Some(new) = simple {
+                Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
+                if let Some(operation) = quiet {
+                    Self::begin_quiet(thread, new, operation, mask, &mut locked);
+                }
                 drop(locked);
                 if order.releases() && kind != AtomicKind::Load {
                     self.next_epoch(thread);
                 }
-                if quiet
+                if quiet.is_some()
                     && thread.crowded == 1
                     && let Some(entries) = thread.quiet
                 {
@@ -399,9 +452,7 @@ impl<A: Shadowed> Driver<A> {
                 }
                 return;
             }
-            if quiet {
-                locked.end_quiet();
-            }
+            locked.end_quiet();
             if let Some(at) = self.atomic_step(thread, (kind, order), addr, size, pc) {
                 self.atomic_word(thread, &at, AtomicOperation { kind, order }, mask, &mut locked);
             }
@@ -427,30 +478,70 @@ impl<A: Shadowed> Driver<A> {
         self.after(thread);
     }
 
-    /// The commonest atomic operations, without asking the analysis in full. False: it must be asked.
+    /// The commonest atomic operations, which `perform` does, without asking the analysis in full. Else `perform` is given back.
+    /// (Nothing in here can fail.) `quiet` as in [`Driver::atomic_by`].
     #[inline(always)]
-    fn atomic_shortcut(
+    pub(crate) fn atomic_shortcut<T, F: FnOnce() -> (AtomicKind, MemoryOrder, T)>(
         &self,
         thread: &mut Thread,
-        operation: AtomicOperation,
-        quiet: bool,
+        addr: usize,
+        size: usize,
+        pc: usize,
+        quiet: Option<AtomicOperation>,
+        perform: F,
+    ) -> Result<T, F> {
+        let offset = addr % layout::WORD_BYTES;
+        if offset + size > layout::WORD_BYTES || self.watching.exact_order {
+            return Err(perform);
+        }
+        let mask = (((1u32 << size) - 1) << offset) as u8;
+        let Some(mut locked) = Word::of(addr).lock_quietly::<A>() else { return Err(perform) };
+        if locked.is_quiet() || quiet.is_some_and(|operation| locked.may_be_quiet(operation.kind, mask)) {
+            return Err(perform);
+        }
+        let Some(new) = self.simple_atomic(thread, &mut locked, (size, mask), pc) else {
+            return Err(perform);
+        };
+        let (kind, order, result) = perform();
+        Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
+        drop(locked);
+        thread.accesses += 1;
+        if order.releases() && kind != AtomicKind::Load {
+            self.next_epoch(thread);
+        }
+        Ok(result)
+    }
+
+    /// An atomic operation that the thread is about to do, as a cell remembers it, if the analysis need not be asked in full.
+    #[inline(always)]
+    fn simple_atomic(
+        &self,
+        thread: &mut Thread,
+        locked: &mut Locked<'_, A>,
         (size, mask): (usize, u8),
         pc: usize,
-        locked: &mut Locked<'_, A>,
-    ) -> bool {
+    ) -> Option<u64> {
         if !A::COMPACT || self.recorder.is_some() {
-            return false;
+            return None;
         }
-        let Some(cell) = locked.cell(mask) else { return false };
+        let cell = locked.cell(mask)?;
         let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
-        let again = A::atomic_again(Self::parts(thread).0, new, cell, operation);
-        if again {
-            locked.forget_notes(mask);
-            if quiet {
-                Self::begin_quiet(thread, new, mask, locked);
-            }
+        A::is_atomic(Self::state(thread), new, cell).then_some(new)
+    }
+
+    /// Tells what was simple.
+    #[inline(always)]
+    fn atomic_again(
+        thread: &mut Thread,
+        locked: &mut Locked<'_, A>,
+        new: u64,
+        operation: AtomicOperation,
+        mask: u8,
+    ) {
+        if let Some(cell) = locked.cell(mask) {
+            A::atomic_again(Self::parts(thread).0, new, cell, operation);
         }
-        again
+        locked.forget_notes(mask);
     }
 
     /// The step of an atomic operation, if the analysis wants to hear of it; it is recorded.

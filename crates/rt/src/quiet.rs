@@ -1,15 +1,16 @@
 //! Atomic operations that order nothing, remembered by the thread that does them.
 //!
-//! A relaxed read-modify-write of a variable through which nobody publishes anything changes nothing but what is to be
+//! A load, or a relaxed read-modify-write, of a variable through which nobody publishes anything changes nothing but what is to be
 //! remembered about the variable: it races with plain accesses that come later. If that went into the shadow each time, all
-//! threads that count something would wait for one another. So each thread keeps it in a table of its own, and the shadow
+//! threads that count something, or look at a flag, would wait for one another. So each thread keeps it in a table of its own, and the shadow
 //! only tells that some thread does. Whoever does anything else with the variable takes the entries of all threads first.
 //!
 //! | | does, in this order |
 //! |---|---|
-//! | the thread | stores what it is about to do; does it, which is a fence; looks whether the entry is still its own |
+//! | the thread | stores what it is about to do; does it; looks whether the entry is still its own |
 //! | who takes the entry | holds the lock of the word; takes the entry, which is a fence; reads what was stored |
 //!
+//! A read-modify-write is a fence. A load is none: what it stores is a fence, unless the entry tells of the same epoch already.
 //! So one of the two sees the other. A thread that finds its entry taken tells the operation in full.
 //!
 //! **Who may touch what.** A thread makes entries in its own table, while it holds the lock of the word. Anybody takes them,
@@ -44,10 +45,19 @@ pub(crate) fn key(word: &Word, mask: u8) -> u64 {
     (std::ptr::from_ref(word).addr() as u64) << 8 | u64::from(mask)
 }
 
+/// Set in the key of an entry about loads; the others are about operations that write.
+const LOADS: u64 = 1 << 63;
+
+/// The key of an entry about loads of these bytes.
+#[inline]
+pub(crate) fn key_of_loads(word: &Word, mask: u8) -> u64 {
+    key(word, mask) | LOADS
+}
+
 /// The word of a key, and the mask.
 fn word_of(key: u64) -> (&'static Word, u8) {
     // SAFETY: a key is made from a word of the shadow, which is never unmapped.
-    (unsafe { &*std::ptr::with_exposed_provenance((key >> 8) as usize) }, key as u8)
+    (unsafe { &*std::ptr::with_exposed_provenance(((key & !LOADS) >> 8) as usize) }, key as u8)
 }
 
 /// All tables that there ever were.
@@ -58,11 +68,11 @@ fn tables() -> impl Iterator<Item = &'static Table> {
     std::iter::successors(first, |table| unsafe { table.next.as_ref() })
 }
 
-/// Takes what all threads have kept about a variable. The lock of the word must be held.
+/// Takes what all threads have kept about a variable, loads or others. The lock of the word must be held.
 pub(crate) fn take(key: u64, mut each: impl FnMut(u64)) {
     for table in tables() {
         let entry = table.entry(key);
-        if entry.key.load(Ordering::Relaxed) == key {
+        if entry.key.load(Ordering::Relaxed) & !LOADS == key {
             entry.key.swap(0, Ordering::SeqCst);
             each(entry.operation.load(Ordering::SeqCst));
         }
@@ -80,6 +90,16 @@ impl Entry {
     #[inline(always)]
     pub(crate) fn set(&self, operation: u64) {
         self.operation.store(operation, Ordering::Relaxed);
+    }
+
+    /// The thread is about to do this, in an epoch that the entry may not tell of yet.
+    #[inline(always)]
+    pub(crate) fn set_load(&self, operation: u64, is_same_epoch: impl FnOnce(u64) -> bool) {
+        if is_same_epoch(self.operation.load(Ordering::Relaxed)) {
+            self.set(operation);
+        } else {
+            self.operation.swap(operation, Ordering::SeqCst);
+        }
     }
 
     /// Makes the entry one about a variable, whose word is locked. False if it is about another one.
@@ -150,7 +170,7 @@ impl Table {
     /// Takes what this thread has kept about a variable, if nobody else has. The lock of the word must be held.
     pub(crate) fn take(&self, key: u64) -> Option<u64> {
         let entry = self.entry(key);
-        let own = entry.key.load(Ordering::Relaxed) == key;
+        let own = entry.key.load(Ordering::Relaxed) & !LOADS == key;
         own.then(|| {
             entry.key.store(0, Ordering::Relaxed);
             entry.operation.load(Ordering::Relaxed)

@@ -41,7 +41,7 @@ use crate::quiet;
 use crate::spin::pause;
 pub(crate) use cells::Cells;
 use cells::{ByteTable, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
-use keirin_core::event::ThreadId;
+use keirin_core::event::{AtomicKind, ThreadId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
@@ -96,8 +96,18 @@ impl Word {
     }
 
     /// Takes the word for something that threads need not know of that keep what they do for themselves.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock_quietly<A: Shadowed>(&self) -> Option<Locked<'_, A>> {
+        let head = self.0[1].load(Ordering::Relaxed);
+        let free = head & LOCKED == 0
+            && self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let head = if free { head } else { self.await_lock()? };
+        Some(Locked { word: self, head, marker: std::marker::PhantomData })
+    }
+
+    /// Takes the word as soon as it is free. Gives what number 1 was.
+    #[cold]
+    fn await_lock(&self) -> Option<u64> {
         let mut tries = 0;
         loop {
             let head = self.0[1].load(Ordering::Relaxed);
@@ -107,7 +117,7 @@ impl Word {
                     .compare_exchange_weak(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                return Some(Locked { word: self, head, marker: std::marker::PhantomData });
+                return Some(head);
             }
             if !crate::watch::is_on() {
                 return None;
@@ -245,17 +255,42 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// From now on threads may keep what they do to these bytes for themselves.
-    pub(crate) fn begin_quiet(&mut self, mask: u8, entries: &quiet::Table, operation: u64) -> bool {
-        let key = quiet::key(self.word, mask);
+    pub(crate) fn begin_quiet(
+        &mut self,
+        kind: AtomicKind,
+        mask: u8,
+        entries: &quiet::Table,
+        operation: u64,
+    ) -> bool {
+        let key = match kind {
+            AtomicKind::Load => quiet::key_of_loads(self.word, mask),
+            _ => quiet::key(self.word, mask),
+        };
         let begun = entries.entry(key).make(key, operation);
         self.head |= if begun { QUIET } else { 0 };
         begun
     }
 
+    /// True if a thread may keep for itself what it does to these bytes. Loads only if they are all that the word is used for: what is done
+    /// to a lock would take them away from beside it each time.
+    #[inline]
+    pub(crate) fn may_be_quiet(&mut self, kind: AtomicKind, mask: u8) -> bool {
+        self.record().is_some_and(|record| {
+            (kind != AtomicKind::Load || record.cells.is_single())
+                && record.cells.of(mask).is_some_and(|cell| A::is_quiet(cell))
+        })
+    }
+
+    /// True if threads may keep for themselves what they do here.
+    #[inline(always)]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.head & (RECORD | QUIET) == RECORD | QUIET
+    }
+
     /// Puts what threads have kept for themselves where it belongs.
     #[inline]
     pub(crate) fn end_quiet(&mut self) {
-        if A::COMPACT && self.head & (RECORD | QUIET) == RECORD | QUIET {
+        if A::COMPACT && self.is_quiet() {
             self.take_entries();
         }
     }
@@ -446,14 +481,32 @@ impl<A: Shadowed> Locked<'_, A> {
 }
 
 /// The words of a range, each with the bytes that belong to it: (address of the word, mask).
-#[inline]
-pub(crate) fn words(addr: usize, size: usize) -> impl Iterator<Item = (usize, u8)> {
-    let end = addr + size;
-    (addr & !(WORD_BYTES - 1)..end).step_by(WORD_BYTES).map(move |word| {
-        let from = addr.max(word) - word;
-        let to = end.min(word + WORD_BYTES) - word;
-        (word, (0xff << from) as u8 & (0xff >> (8 - to)) as u8)
-    })
+#[inline(always)]
+pub(crate) fn words(addr: usize, size: usize) -> Words {
+    Words { addr, end: addr + size }
+}
+
+/// See [`words`]. (An adapter of the library's is not always inlined, in what every copy and comparison of bytes goes through.)
+pub(crate) struct Words {
+    /// The first byte that remains.
+    addr: usize,
+    end: usize,
+}
+
+impl Iterator for Words {
+    type Item = (usize, u8);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, u8)> {
+        if self.addr >= self.end {
+            return None;
+        }
+        let word = self.addr & !(WORD_BYTES - 1);
+        let from = self.addr - word;
+        let to = (self.end - word).min(WORD_BYTES);
+        self.addr = word + WORD_BYTES;
+        Some((word, (0xff << from) as u8 & (0xff >> (WORD_BYTES - to)) as u8))
+    }
 }
 
 impl Word {

@@ -111,6 +111,8 @@ pub(crate) struct Thread {
     pub(crate) followed: Followed,
     frames: *mut Frame,
     depth: usize,
+    /// What [`Thread::stack_hash`] gives, of the calls that the hooks were told of last.
+    calls: u64,
     /// Where in the frames the outermost call from some place is, if it is still open.
     outermost: Box<[u32]>,
     /// How many calls were open when the task began that runs now, and those that are left for it: calls of the task itself are
@@ -171,6 +173,7 @@ impl Thread {
             followed: Followed::default(),
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,
+            calls: 0,
             outermost: vec![0; OUTERMOST].into(),
             base: 0,
             bases: Vec::new(),
@@ -257,32 +260,39 @@ impl Thread {
     }
 
     /// A function was entered. Gives how many atomic regions were left on the way without notice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
+        let depth = self.depth;
+        let is_innermost = depth > 0 && self.frame(depth - 1).stack_pointer > stack_pointer;
+        if is_innermost && depth < MOST_FRAMES && !region && self.push_again(call, stack_pointer) {
+            self.tell_calls();
+            return 0;
+        }
+        self.enter_anew(call, stack_pointer, region)
+    }
+
+    /// The same for a call that is not the last one from where it is made, or the outermost.
+    #[inline(never)]
+    fn enter_anew(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
         let left = self.drop_below(stack_pointer + 1);
         self.push_call(call, stack_pointer, region);
         self.tell_calls();
         left
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_call(&mut self, call: usize, stack_pointer: usize, region: bool) {
         if self.depth < MOST_FRAMES && !self.frames.is_null() {
-            let new_hash = mix(self.stack_hash(), call as u64);
-            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
-            let last = unsafe { &mut *self.frames.add(self.depth) };
-            if (last.call, last.hash, last.told_as) == (call, new_hash, self.depth as u32) && !region {
-                // The same call as the last one from here: it is told as that was.
-                last.stack_pointer = stack_pointer;
-                self.depth += 1;
+            if !region && self.push_again(call, stack_pointer) {
                 return;
             }
+            let new_hash = mix(self.stack_hash(), call as u64);
             let (hash, told_as) = match self.find_outermost(call) {
                 Some(outer) => (self.frame(outer).hash, outer),
                 None => (new_hash, self.depth),
             };
             let told_as = told_as as u32 | if region { Frame::REGION } else { 0 };
-            // SAFETY: as above.
+            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
             unsafe {
                 self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, told_as })
             };
@@ -290,8 +300,32 @@ impl Thread {
         }
     }
 
+    /// Opens a call if it is the same as the last one from here: then it is told as that was. There must be room for it.
+    #[inline(always)]
+    fn push_again(&mut self, call: usize, stack_pointer: usize) -> bool {
+        let (depth, outer_hash) = (self.depth, self.stack_hash());
+        // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own, which was zeros at first.
+        let last = unsafe { &mut *self.frames.add(depth) };
+        let told_as = last.told_as as usize;
+        let same = last.call == call
+            && if told_as == depth {
+                last.hash == mix(outer_hash, call as u64)
+            } else {
+                // It calls itself: as the outermost one, if that is still there. (It is none if this call was a region.)
+                told_as < depth && told_as >= self.base && {
+                    let outer = self.frame(told_as);
+                    outer.call == call && outer.hash == last.hash && outer.told_as as usize == told_as
+                }
+            };
+        if same {
+            last.stack_pointer = stack_pointer;
+            self.depth += 1;
+        }
+        same
+    }
+
     /// The frame that a call is told as which is about to be entered, if it is open already in the running task. Else that is noted.
-    #[inline]
+    #[inline(always)]
     fn find_outermost(&mut self, call: usize) -> Option<usize> {
         let (base, depth) = (self.base, self.depth);
         let first = ((mix(0, call as u64) >> 32) as usize % OUTERMOST) & !(OUTERMOST_WAYS - 1);
@@ -310,8 +344,27 @@ impl Thread {
 
     /// A function is about to return, with the stack pointer that it has there. `pc` is the return address of the hook. Gives
     /// how many atomic regions end with it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn leave_function(&mut self, stack_pointer: usize, pc: usize) -> u32 {
+        let depth = self.depth;
+        if depth > 1 {
+            let (outer, last) = (self.frame(depth - 2), self.frame(depth - 1));
+            // None but the innermost one is left: with the pointer that it began with, or by a jump to the hook (see `drop_function`).
+            let here = last.stack_pointer == stack_pointer && outer.stack_pointer > stack_pointer;
+            let jumped =
+                last.stack_pointer < stack_pointer && outer.stack_pointer >= stack_pointer && last.call == pc;
+            if (here || jumped) && !last.is_region() {
+                self.depth = depth - 1;
+                self.tell_calls();
+                return 0;
+            }
+        }
+        self.leave_several(stack_pointer, pc)
+    }
+
+    /// The same if others may have been left without notice.
+    #[inline(never)]
+    fn leave_several(&mut self, stack_pointer: usize, pc: usize) -> u32 {
         let left = self.drop_function(stack_pointer, pc);
         self.tell_calls();
         left
@@ -367,8 +420,9 @@ impl Thread {
     /// Tells the hooks of the calling thread, which is this one, which calls are open. While its accesses are ignored, these are
     /// none in which one could be expected.
     #[inline(always)]
-    pub(crate) fn tell_calls(&self) {
-        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.stack_hash() });
+    pub(crate) fn tell_calls(&mut self) {
+        self.calls = self.stack_hash();
+        tls::set_calls(if self.ignoring > 0 { u64::MAX } else { self.calls });
     }
 
     /// Learns the open calls from the stack itself, for code that does not tell which functions it enters. `calls` are the return
@@ -443,11 +497,10 @@ impl Thread {
     }
 
     /// The number of the current place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
-        let hash = ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ self.stack_hash())
-            & !1;
+        let hash =
+            ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.calls) & !1;
         let index = recent_place(hash);
         let recent = &self.places[index];
         if recent.hash == hash {
@@ -470,9 +523,14 @@ impl Thread {
 
     #[cold]
     fn look_up_place(&mut self, pc: usize, size: u32, hash: u64, index: usize) -> PlaceNumber {
+        // What has had to make room is beside it.
+        let beside = index ^ 1;
+        if self.places[beside].hash == hash {
+            return self.places[beside].number;
+        }
         let stack = self.stack_number();
         let number = places::number(Place { pc, stack, size });
-        self.places[index] = RecentPlace { hash, number };
+        self.places[beside] = std::mem::replace(&mut self.places[index], RecentPlace { hash, number });
         number
     }
 
@@ -482,7 +540,13 @@ impl Thread {
         let frames = self.frames();
         // They get their numbers from the outermost one on.
         let numbered = frames.iter().rposition(|frame| frame.number != 0).map_or(0, |last| last + 1);
-        for index in numbered.max(base)..frames.len() {
+        let mut first = numbered.max(base);
+        // A call that is made again has kept its number, those around it need not have one.
+        let is_missing = |frame: &Frame| frame.told_as() < first && frames[frame.told_as()].number == 0;
+        if frames[first.min(frames.len())..].iter().any(is_missing) {
+            first = base;
+        }
+        for index in first..frames.len() {
             let frame = &frames[index];
             let caller = if index == base { 0 } else { frames[index - 1].number };
             frames[index].number = match frame.told_as() {

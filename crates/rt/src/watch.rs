@@ -13,7 +13,7 @@ mod ranges;
 mod synchronization;
 mod tasks;
 
-pub use atomics::{atomic, modify};
+pub use atomics::{atomic, load, modify};
 pub use branches::{
     atomic_of_library, branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock,
     other_value, read_value, write_value,

@@ -128,14 +128,15 @@ impl Word for u128 {
 
     unsafe fn compare_exchange(at: *mut u128, expected: u128, desired: u128) -> u128 {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // SAFETY: by the contract of the trait. rbx, which the instruction uses, belongs to the compiler: it is put back.
+        // SAFETY: by the contract of the trait. rbx, which the instruction uses, belongs to the compiler: it is put back. The
+        // others are named, as the compiler might choose rbx for one of them.
         unsafe {
             asm!(
-                "xchg rbx, {desired}",
-                "lock cmpxchg16b [{at}]",
-                "mov rbx, {desired}",
-                at = in(reg) at,
-                desired = inout(reg) desired as u64 => _,
+                "xchg rbx, rsi",
+                "lock cmpxchg16b [rdi]",
+                "mov rbx, rsi",
+                in("rdi") at,
+                inout("rsi") desired as u64 => _,
                 in("rcx") (desired >> 64) as u64,
                 inout("rax") low,
                 inout("rdx") high,
@@ -205,7 +206,7 @@ unsafe extern "C-unwind" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -
         return unsafe { T::load(told.cast()) };
     }
     watch::atomic_awaited(AccessKind::Read, at as usize, size_of::<T>(), pc);
-    watch::atomic(at as usize, size_of::<T>(), pc, || (Load, memory_order(order), load()))
+    watch::load(at as usize, size_of::<T>(), pc, memory_order(order), load)
 }
 
 unsafe extern "C-unwind" fn store<T: Word>(at: *mut T, value: T::Passed, order: c_int, pc: usize) {

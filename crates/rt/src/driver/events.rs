@@ -90,7 +90,7 @@ impl<A: Shadowed> Watcher for Driver<A> {
         pc: usize,
         perform: &mut dyn FnMut() -> (AtomicKind, MemoryOrder),
     ) {
-        self.atomic_by(thread, addr, size, pc, false, perform);
+        self.atomic_by(thread, addr, size, pc, None, perform);
     }
 
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, pc: usize) {

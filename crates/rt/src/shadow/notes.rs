@@ -57,7 +57,7 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// Something else has happened to these bytes: who accesses them must tell.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forget_notes(&mut self, mask: u8) {
         if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
             let void = u64::from(mask) | u64::from(mask) << NOTED_WRITES;
@@ -69,7 +69,7 @@ impl<A: Shadowed> Locked<'_, A> {
     }
 
     /// Takes bits away from a note, and the note if none is left.
-    #[inline]
+    #[inline(always)]
     fn void_note(&self, place: usize, void: u64) {
         let number = self.word.0[place].load(Ordering::Relaxed);
         if number & void != 0 {

@@ -9,7 +9,7 @@ use keirin_core::analysis::velodrome::Velodrome;
 use keirin_core::analysis::velodrome::reach::Reach;
 use keirin_core::analysis::{AtomicOperation, Online};
 use keirin_core::clock::Epoch;
-use keirin_core::event::{AccessKind, ThreadId};
+use keirin_core::event::{AccessKind, AtomicKind, ThreadId};
 
 /// An analysis whose cells are kept in shadow memory.
 pub(crate) trait Shadowed: Online + 'static {
@@ -61,23 +61,38 @@ pub(crate) trait Shadowed: Online + 'static {
         false
     }
 
-    /// An atomic operation on such a cell, likewise. If it is false the analysis must be told.
+    /// True if an atomic operation on such a cell, of whatever kind, is simple: then [`Shadowed::atomic_again`] tells it.
     #[inline(always)]
-    fn atomic_again(
-        thread: &mut Self::Thread,
-        new: u64,
-        cell: &mut Self::Cell,
-        operation: AtomicOperation,
-    ) -> bool {
-        let _ = (thread, new, cell, operation);
+    fn is_atomic(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        let _ = (thread, new, cell);
         false
     }
 
-    /// A relaxed read-modify-write as a cell remembers it, if a thread may keep it for itself (see `quiet`).
+    /// A simple atomic operation.
     #[inline(always)]
-    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
-        let _ = (thread, new);
+    fn atomic_again(thread: &mut Self::Thread, new: u64, cell: &mut Self::Cell, operation: AtomicOperation) {
+        let _ = (thread, new, cell, operation);
+    }
+
+    /// A load, or a relaxed read-modify-write, as a cell remembers it, if a thread may keep it for itself (see `quiet`).
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64, operation: AtomicOperation) -> Option<u64> {
+        let _ = (thread, new, operation);
         None
+    }
+
+    /// True if what [`Shadowed::quiet`] gave is of the epoch of an access.
+    #[inline(always)]
+    fn is_same_epoch(operation: u64, new: u64) -> bool {
+        let _ = (operation, new);
+        false
+    }
+
+    /// True if the cell remembers an operation of this kind by the thread.
+    #[inline(always)]
+    fn has_done(cell: &mut Self::Cell, new: u64, kind: AtomicKind) -> bool {
+        let _ = (cell, new, kind);
+        false
     }
 
     /// True if threads may keep what they do to a cell for themselves, as long as it is nothing else.
@@ -147,18 +162,28 @@ impl Shadowed for FastTrack<Compact> {
     }
 
     #[inline(always)]
-    fn atomic_again(
-        thread: &mut Self::Thread,
-        new: u64,
-        cell: &mut Self::Cell,
-        operation: AtomicOperation,
-    ) -> bool {
-        Self::atomic_again(thread, Compact::from_bits(new), cell, operation)
+    fn is_atomic(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        Self::is_atomic(thread, Compact::from_bits(new), cell)
     }
 
     #[inline(always)]
-    fn quiet(thread: &Self::Thread, new: u64) -> Option<u64> {
-        Self::quiet(thread, Compact::from_bits(new)).map(CompactAtomic::bits)
+    fn atomic_again(thread: &mut Self::Thread, new: u64, cell: &mut Self::Cell, operation: AtomicOperation) {
+        Self::atomic_again(thread, Compact::from_bits(new), cell, operation);
+    }
+
+    #[inline(always)]
+    fn quiet(thread: &Self::Thread, new: u64, operation: AtomicOperation) -> Option<u64> {
+        Self::quiet(thread, Compact::from_bits(new), operation).map(CompactAtomic::bits)
+    }
+
+    #[inline(always)]
+    fn is_same_epoch(operation: u64, new: u64) -> bool {
+        Self::is_same_epoch(CompactAtomic::from_bits(operation), Compact::from_bits(new))
+    }
+
+    #[inline(always)]
+    fn has_done(cell: &mut Self::Cell, new: u64, kind: AtomicKind) -> bool {
+        Self::has_done(cell, Compact::from_bits(new), kind)
     }
 
     fn is_quiet(cell: &Self::Cell) -> bool {

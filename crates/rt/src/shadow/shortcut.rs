@@ -53,7 +53,8 @@ impl Word {
             return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
         }
         // Asked before anything is written: a page that is written to is there.
-        if (head == 0 && self.is_refused())
+        let is_empty = head == 0 && self.0[0].load(Ordering::Relaxed) == 0;
+        if (is_empty && self.is_refused())
             || self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
             return false;
@@ -62,18 +63,19 @@ impl Word {
         let high = self.0[2].load(Ordering::Relaxed);
         let high_second = self.0[3].load(Ordering::Relaxed);
         let alike = mask == 0xff && low == high && head == high_second;
-        let first = half_shortcut::<A>(thread, new, kind, if alike { 0xf } else { mask & 0xf }, low, head);
-        let second =
-            if alike { first } else { half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second) };
-        if !(first.0 && second.0) {
-            let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
-            return locked.shortcut_by_bytes(thread, new, kind, mask);
+        if alike
+            && (low >> SHAPE_SHIFT == 0xf || low == 0)
+            && let Some([first, second]) = A::shortcut(thread, new, kind, [low & CELL_BITS, head])
+        {
+            // Nearly always.
+            self.0[0].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
+            self.0[2].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
+            self.0[3].store(second, Ordering::Relaxed);
+            self.0[1].store(second, Ordering::Release);
+            return true;
         }
-        self.0[0].store(first.1, Ordering::Relaxed);
-        self.0[2].store(second.1, Ordering::Relaxed);
-        self.0[3].store(second.2, Ordering::Relaxed);
-        self.0[1].store(first.2, Ordering::Release);
-        true
+        let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+        locked.shortcut_halves(thread, new, kind, mask)
     }
 
     /// The same for a read of a word with one cell, which several threads read; `head` is what number 1 was.
@@ -115,6 +117,19 @@ impl Word {
 }
 
 impl<A: Shadowed> Locked<'_, A> {
+    /// The same for a word whose halves differ, or are accessed by parts.
+    #[inline]
+    fn shortcut_halves(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
+        let [low, head, high, high_second] = self.numbers();
+        let first = half_shortcut::<A>(thread, new, kind, mask & 0xf, low, head);
+        let second = half_shortcut::<A>(thread, new, kind, mask >> 4, high, high_second);
+        if !(first.0 && second.0) {
+            return self.shortcut_by_bytes(thread, new, kind, mask);
+        }
+        self.set_numbers([first.1, first.2, second.1, second.2]);
+        true
+    }
+
     /// The same, byte by byte, for a word without a record.
     fn shortcut_by_bytes(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
         if self.has_record() {

@@ -246,37 +246,63 @@ impl FastTrack<Compact> {
         true
     }
 
-    /// The same for an atomic operation by a thread that has done one like it before. If it is false, the operation must be
-    /// told by [`Analysis::atomic`].
+    /// True if an atomic operation, of whatever kind, races with nothing, and there was one before: then [`FastTrack::atomic_again`] tells it.
+    #[inline(always)]
+    pub fn is_atomic(thread: &Thread, new: Compact, cell: &Cell<Compact>) -> bool {
+        let known = |earlier| thread.knows_compact(new, earlier);
+        cell.atomics.is_some() && cell.reads.is_none() && known(cell.write) && known(cell.read)
+    }
+
+    /// An atomic operation on a cell of which [`FastTrack::is_atomic`] is true.
     #[inline]
     pub fn atomic_again(
         thread: &mut Thread,
         new: Compact,
         cell: &mut Cell<Compact>,
         operation: AtomicOperation,
-    ) -> bool {
-        let Some(atomics) = cell.atomics.as_deref_mut() else { return false };
-        // Done twice it does no harm.
-        take_over(new.thread(), thread, &atomics.published, operation);
-        let writes = operation.kind != AtomicKind::Load;
-        let races = !thread.knows_compact(new, cell.write)
-            || writes && (cell.reads.is_some() || !thread.knows_compact(new, cell.read));
-        let same_kind = if writes { &mut atomics.writes } else { &mut atomics.reads };
-        if races || !same_kind.replace(CompactAtomic::of(new, operation)) {
-            return false;
-        }
+    ) {
+        let Some(atomics) = cell.atomics.as_deref_mut() else { return };
+        let me = new.thread();
+        take_over(me, thread, &atomics.published, operation);
+        let same_kind = match operation.kind {
+            AtomicKind::Load => &mut atomics.reads,
+            _ => &mut atomics.writes,
+        };
+        same_kind.insert(CompactAtomic::of(new, operation), |epoch| thread.knows(me, epoch));
         publish(new.epoch(), thread, &mut atomics.published, operation);
-        true
     }
 
-    /// A relaxed read-modify-write as a cell remembers it, if it publishes nothing.
+    /// A load, or a relaxed read-modify-write, as a cell remembers it, if it publishes nothing.
     #[inline]
-    pub fn quiet(thread: &Thread, new: Compact) -> Option<CompactAtomic> {
-        let operation = AtomicOperation { kind: AtomicKind::ReadModifyWrite, order: MemoryOrder::Relaxed };
-        thread.released().is_none().then(|| CompactAtomic::of(new, operation))
+    pub fn quiet(thread: &Thread, new: Compact, operation: AtomicOperation) -> Option<CompactAtomic> {
+        let publishes_nothing = match operation.kind {
+            AtomicKind::Load => true,
+            AtomicKind::ReadModifyWrite => {
+                operation.order == MemoryOrder::Relaxed && thread.released().is_none()
+            }
+            AtomicKind::Store => false,
+        };
+        publishes_nothing.then(|| CompactAtomic::of(new, operation))
     }
 
-    /// True if a relaxed read-modify-write by a thread that has done one before takes nothing over and races with nothing,
+    /// True if what [`FastTrack::quiet`] gave is of the epoch of an access.
+    #[inline(always)]
+    pub fn is_same_epoch(operation: CompactAtomic, new: Compact) -> bool {
+        operation.access().is_at_once_with(new)
+    }
+
+    /// True if the thread has done an operation that writes, or does not write, as this one, and the cell remembers it.
+    #[inline]
+    pub fn has_done(cell: &mut Cell<Compact>, new: Compact, kind: AtomicKind) -> bool {
+        let Some(atomics) = cell.atomics.as_deref_mut() else { return false };
+        let same_kind = match kind {
+            AtomicKind::Load => &mut atomics.reads,
+            _ => &mut atomics.writes,
+        };
+        same_kind.of(new.thread()).is_some()
+    }
+
+    /// True if a load, or a relaxed read-modify-write, by a thread that has done one before takes nothing over and races with nothing,
     /// until an operation of another kind comes: then it need only be remembered, by [`FastTrack::remember_quiet`].
     #[inline]
     pub fn is_quiet(cell: &Cell<Compact>) -> bool {
@@ -285,7 +311,9 @@ impl FastTrack<Compact> {
 
     /// Remembers what [`FastTrack::quiet`] gave.
     pub fn remember_quiet(cell: &mut Cell<Compact>, operation: CompactAtomic) {
-        cell.atomics.get_or_insert_default().writes.insert(operation, |_| false);
+        let atomics = cell.atomics.get_or_insert_default();
+        let same_kind = if operation.writes() { &mut atomics.writes } else { &mut atomics.reads };
+        same_kind.insert(operation, |_| false);
     }
 }
 

@@ -198,6 +198,11 @@ impl CompactAtomic {
         Self(bits)
     }
 
+    /// True for a read-modify-write, if the operation is no store.
+    pub(super) fn writes(self) -> bool {
+        self.0 >> Compact::BITS & Self::READS_AND_WRITES != 0
+    }
+
     #[inline]
     pub(super) fn access(self) -> Compact {
         Compact(self.0 & ((1 << Compact::BITS) - 1))

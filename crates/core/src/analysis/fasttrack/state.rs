@@ -104,6 +104,25 @@ impl<D: Dated> PerThread<D> {
 
     #[inline(never)]
     fn add(&mut self, new: D, superseded: impl Fn(Epoch) -> bool) {
+        if let Self::Few(count, few) = self {
+            // Mostly there is room in place.
+            let mut after = D::Few::default();
+            let room = after.as_mut();
+            let (mut kept, mut smaller) = (0, 0);
+            for old in &few.as_ref()[..usize::from(*count)] {
+                if !superseded(old.epoch()) {
+                    room[kept] = *old;
+                    kept += 1;
+                    smaller += usize::from(old.epoch().thread() < new.epoch().thread());
+                }
+            }
+            if kept < room.len() {
+                room.copy_within(smaller..kept, smaller + 1);
+                room[smaller] = new;
+                *self = Self::Few(kept as u8 + 1, after);
+                return;
+            }
+        }
         let mut list: Vec<D> = self.iter().filter(|old| !superseded(old.epoch())).copied().collect();
         let index = list.partition_point(|old| old.epoch().thread() < new.epoch().thread());
         list.insert(index, new);

@@ -19,6 +19,63 @@ fn counting() -> Machine {
     machine
 }
 
+const LOOK: Deed = Deed::Atomic { kind: AtomicKind::Load, order: MemoryOrder::Acquire, byte: 8, size: 4 };
+
+/// A machine in which two threads keep loads of a flag for themselves, in an epoch that began after the first one.
+fn looking() -> Machine {
+    let mut machine = Machine::new(BASE, WORDS);
+    for actor in [0, 1, 0, 1] {
+        machine.perform(actor, LOOK);
+    }
+    for actor in [0, 1] {
+        assert!(machine.threads[actor].quiet.is_some());
+        machine.perform(actor, Deed::Fence { order: MemoryOrder::Release });
+        machine.perform(actor, LOOK);
+        machine.perform(actor, LOOK);
+    }
+    machine
+}
+
+/// Who writes the flag plainly races with the loads that were kept, who reads it with none.
+#[test]
+fn a_plain_write_takes_loads_that_threads_keep() {
+    for (kind, expected) in [(AccessKind::Read, 0), (AccessKind::Write, 2)] {
+        let _alone = alone();
+        let mut machine = looking();
+        let verdict = machine.perform(2, Deed::Access { kind, byte: 8, size: 4 });
+        assert!(verdict.iter().all(|(_, races)| races.len() == expected), "{verdict:?}");
+        machine.check();
+    }
+}
+
+/// What is published through the flag is taken over by the next load, though the thread has kept those before.
+#[test]
+fn a_store_ends_the_loads_that_threads_keep() {
+    let _alone = alone();
+    let mut machine = looking();
+    machine.perform(2, Deed::Access { kind: AccessKind::Write, byte: 16, size: 4 });
+    let store = AtomicKind::Store;
+    machine.perform(2, Deed::Atomic { kind: store, order: MemoryOrder::Release, byte: 8, size: 4 });
+    machine.perform(0, LOOK);
+    let verdict = machine.perform(0, Deed::Access { kind: AccessKind::Write, byte: 16, size: 4 });
+    assert!(verdict.iter().all(|(_, races)| races.is_empty()), "{verdict:?}");
+    machine.check();
+}
+
+/// A counter that is looked at as well: both are remembered.
+#[test]
+fn loads_and_counts_of_one_thread_are_both_kept() {
+    let _alone = alone();
+    let mut machine = looking();
+    for deed in [COUNT, LOOK, COUNT, LOOK] {
+        machine.perform(0, deed);
+        machine.perform(1, deed);
+    }
+    let verdict = machine.perform(2, Deed::Access { kind: AccessKind::Write, byte: 8, size: 4 });
+    assert!(verdict.iter().all(|(_, races)| races.len() == 4), "{verdict:?}");
+    machine.check();
+}
+
 /// After a release fence a relaxed operation publishes; who takes that over must hear of it.
 #[test]
 fn a_fence_ends_what_threads_keep_for_themselves() {

@@ -1,6 +1,6 @@
 //! A few threads and a stretch of memory, watched by the driver and by the model at the same time.
 
-use crate::driver::{Driver, Watching};
+use crate::driver::{COUNTING, Driver, Watching};
 use crate::layout::WORD_BYTES;
 use crate::shadow::Word;
 use crate::thread::Thread;
@@ -320,9 +320,18 @@ pub(super) fn tell_atomic(
     size: usize,
     pc: usize,
 ) {
-    let quiet = kind == AtomicKind::ReadModifyWrite && order == MemoryOrder::Relaxed;
     let fence = || std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    if !quiet || driver.modify_quietly(thread, addr, size, pc, fence).is_err() {
+    let operation = AtomicOperation { kind, order };
+    let quiet = Some(operation).filter(|it| it.kind == AtomicKind::Load || *it == COUNTING);
+    let kept = match quiet.map(|operation| operation.kind) {
+        Some(AtomicKind::Load) => driver.load_quietly(thread, addr, size, pc, order, || ()).is_some(),
+        Some(_) => driver.modify_quietly(thread, addr, size, pc, fence).is_ok(),
+        None => false,
+    };
+    if kept {
+        return;
+    }
+    if driver.atomic_shortcut(thread, addr, size, pc, quiet, || (kind, order, ())).is_err() {
         driver.atomic_by(thread, addr, size, pc, quiet, || (kind, order));
     }
 }
