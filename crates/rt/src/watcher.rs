@@ -96,7 +96,8 @@ pub(crate) trait Watcher: Sync {
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize);
     /// What lies on the stack of the calling thread below an address, or around a place below it, is of no use any more.
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {
-        let below = place.saturating_sub(STACK_REACH);
+        let (lowest, _) = thread.leave_stack(top);
+        let below = place.saturating_sub(STACK_REACH).min(lowest);
         self.forgotten(Some(thread), below, top.saturating_sub(below));
     }
     /// A region that the program marks is recorded; others are found in the trace again by the rules that made them.

@@ -58,8 +58,11 @@ impl<A: Shadowed> Watcher for Driver<A> {
         if self.watching.adversary.is_some() {
             self.provoke_access(thread, kind, addr, size, pc);
         }
-        if self.recorder.is_some() && own::may_be(addr) {
-            own::accessed(thread, addr, size, |thread| self.forgotten(Some(thread), addr, size));
+        if self.recorder.is_some() {
+            thread.note_stack(addr);
+            if own::may_be(addr) {
+                own::accessed(thread, addr, size, |thread| self.forgotten(Some(thread), addr, size));
+            }
         }
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
