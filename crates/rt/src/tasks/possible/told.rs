@@ -96,3 +96,38 @@ impl Told {
         self.entries.fill(NOTHING);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ACCESS: Access = Access { kind: AccessKind::Read, word: 0x1000, mask: 0x0f, is_possible: false };
+    const BY: By = By { step: 3, under: 5 };
+
+    #[test]
+    fn nothing_but_the_same_access_of_a_step_under_the_same_locks_was_told() {
+        let mut told = Told::default();
+        assert!(!told.has(ACCESS, BY));
+        told.add(ACCESS, BY);
+        assert!(told.has(ACCESS, BY));
+        assert!(!told.has(ACCESS, By { step: 4, ..BY }), "another step");
+        assert!(!told.has(ACCESS, By { under: 6, ..BY }), "other locks");
+        assert!(!told.has(Access { kind: AccessKind::Write, ..ACCESS }, BY), "another kind");
+        assert!(!told.has(Access { mask: 0xff, ..ACCESS }, BY), "more bytes");
+        assert!(!told.has(Access { is_possible: true, ..ACCESS }, BY), "a possible one");
+        assert!(!told.has(Access { word: ACCESS.word + ENTRIES * WORD_BYTES, ..ACCESS }, BY), "other memory");
+    }
+
+    #[test]
+    fn what_was_told_before_memory_was_forgotten_counts_no_more() {
+        for forgotten in [1, ERAS - 1, ERAS, ERAS + 1, 7 * ERAS] {
+            let mut told = Told::default();
+            told.add(ACCESS, BY);
+            told.renew(forgotten);
+            assert!(!told.has(ACCESS, BY), "forgotten {forgotten} times");
+            told.add(ACCESS, BY);
+            told.renew(forgotten);
+            assert!(told.has(ACCESS, BY), "nothing was forgotten since");
+        }
+    }
+}
