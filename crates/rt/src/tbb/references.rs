@@ -18,7 +18,6 @@ use super::local::{self, Class, Local};
 use super::locks::{ACQUIRED, RELEASING};
 use crate::intercept::arch::hooks;
 use crate::spin::Spin;
-use crate::tls;
 use crate::watch;
 use libc::{c_int, c_void, size_t};
 use rustc_hash::{FxBuildHasher, FxHashSet};
@@ -44,7 +43,7 @@ fn class() -> Class {
 /// True for the count of references of a node of a reduction one part of which is done, asked by the other one.
 pub(crate) fn counts_parts(addr: usize) -> bool {
     let node = addr.wrapping_sub(COUNT);
-    !tls::tbb().is_null() && class() == Class::Reduce && nodes(node).lock().contains(&node)
+    local::is_known() && class() == Class::Reduce && nodes(node).lock().contains(&node)
 }
 
 /// Where the right part of a reduction shall look instead of at the count of its node.
@@ -69,7 +68,8 @@ hooks! {
         let node = node as usize;
         match (class(), what) {
             (Class::For, RELEASING) => local::silence_next(1, node, NODE),
-            (Class::Reduce, RELEASING) => _ = nodes(node).lock().insert(node),
+            // The root has one part, and nobody looks at its count; nor is it told when that is zero.
+            (Class::Reduce, RELEASING) if *(node as *const usize) != 0 => _ = nodes(node).lock().insert(node),
             (Class::Reduce, ACQUIRED) => _ = nodes(node).lock().remove(&node),
             _ => {}
         }
