@@ -194,11 +194,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     #[inline(always)]
     fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
         let size = run.size as usize;
-        if !self.tell_simply(thread, run.kind, (addr, size), run.place) {
+        if self.tell_simply(thread, run.kind, (addr, size), run.place) {
+            self.told_meets_possible(thread, run, addr, size);
+        } else {
             self.tell_in_any_way(thread, run, addr);
-        } else if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size)
-        {
-            self.run_meets_possible(thread, run, addr, size);
         }
     }
 
@@ -309,16 +308,22 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = to;
         }
-        if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size) {
-            self.run_meets_possible(thread, run, addr, size);
-        }
+        self.told_meets_possible(thread, run, addr, size);
         // The hooks pass over an access only if they may pass over all words of it.
         if is_one && all == Done::Unknown {
             Self::parts_at_once(thread).0.recent.add(run.kind, addr, size);
         }
     }
 
-    /// Compares accesses of a run that lie side by side, and were told, with possible ones.
+    /// Accesses of a run that lie side by side were told: they are compared with possible ones, if there are any.
+    #[inline(always)]
+    pub(super) fn told_meets_possible(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
+        if self.possible.is_any() && self.may_meet_possible(Self::parts_at_once(thread).0, addr, size) {
+            self.run_meets_possible(thread, run, addr, size);
+        }
+    }
+
+    /// The same, where there are some.
     #[cold]
     fn run_meets_possible(&self, thread: &mut Thread, run: &Run, addr: usize, size: usize) {
         for (word, mask) in words_of(addr, size).filter(|(word, _)| self.possible.may_have(*word)) {

@@ -124,8 +124,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         (addr, size): (usize, usize),
         pc: usize,
     ) -> bool {
-        let is_plain = Self::parts_at_once(thread).0.plain && !self.possible.is_any();
-        if thread.ignoring > 0 || own::may_be(addr) || !is_plain {
+        if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
             return false;
         }
         thread.note_stack(addr);
@@ -146,6 +145,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = to;
         }
+        self.told_meets_possible(thread, &run, addr, size);
         thread.accesses += 1;
         true
     }
