@@ -49,28 +49,50 @@ pub(crate) fn admit_listed(shadow: usize) -> bool {
     bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, true)
 }
 
-/// The end of the pages that were last asked for from the kernel, and how many.
-static AHEAD: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(1));
-/// So many pages are asked for at once, if they are used one after the other.
-const MOST_AHEAD: usize = 2048;
+/// So few pages are not worth asking for at once.
+const LEAST_AHEAD: usize = 8;
+/// So many pages are asked for at once at most. They make one large page, which is what the kernel is asked for then.
+const MOST_AHEAD: usize = 512;
 
-/// From so many pages at once on, large ones are asked for.
-const LARGE_AHEAD: usize = 1024;
+/// How many pages to ask the kernel for when a page is used that so many pages in use lie before, side by side: as many as there are before it,
+/// rounded down to a power of two and to what its number is a multiple of. None, if they were asked for with an earlier page.
+///
+/// Programs go through several arrays at the same time, so that this depends on nothing but the neighbours.
+fn ahead(page: usize, before: usize) -> Option<usize> {
+    let sizes = || {
+        std::iter::successors(Some(LEAST_AHEAD), |size| Some(size * 2)).take_while(|size| *size <= MOST_AHEAD)
+    };
+    let asked_at = |start: usize, before: usize| {
+        sizes().filter(|size| start.is_multiple_of(*size) && before >= *size).last()
+    };
+    let count = asked_at(page, before)?;
+    let asked_before = sizes().filter(|size| *size > count).any(|size| {
+        let inside = page % size;
+        before >= inside && asked_at(page - inside, before - inside) >= Some(size)
+    });
+    (!asked_before).then_some(count)
+}
+
+/// How many pages in use lie before one, side by side. More than count are not counted.
+fn in_use_before(page: usize) -> usize {
+    let in_use =
+        |page: usize| page.checked_sub(1).is_some_and(|before| is_in_use(SHADOW.base + before * PAGE_BYTES));
+    (0..2 * MOST_AHEAD).take_while(|count| *count < page && in_use(page - count)).count()
+}
 
 /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
-/// order: that is several times cheaper than to have each one come when it is needed.
+/// order: that is several times cheaper than to have each one come when it is needed, first to be read and then to be written.
 fn ask_ahead(page: usize) {
-    let next = AHEAD.0.load(Ordering::Relaxed) == page;
-    let count = if next { (AHEAD.1.load(Ordering::Relaxed) * 2).min(MOST_AHEAD) } else { 1 };
-    AHEAD.0.store(page + count, Ordering::Relaxed);
-    AHEAD.1.store(count, Ordering::Relaxed);
-    if count > 1 {
+    if !page.is_multiple_of(LEAST_AHEAD) {
+        return;
+    }
+    if let Some(count) = ahead(page, in_use_before(page)) {
         let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
         let first = first as *mut libc::c_void;
         // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
         // pages come when they are needed.
         unsafe {
-            if count >= LARGE_AHEAD {
+            if count == MOST_AHEAD {
                 libc::madvise(first, bytes, libc::MADV_HUGEPAGE);
             }
             libc::madvise(first, bytes, libc::MADV_POPULATE_WRITE);
@@ -88,10 +110,7 @@ fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32, listed: bool) -> bool
         if listed {
             LIST.lock().push(shadow / PAGE_BYTES * PAGE_BYTES);
         }
-        let page = (shadow - SHADOW.base) / PAGE_BYTES;
-        if page >= AHEAD.0.load(Ordering::Relaxed) || page + MOST_AHEAD < AHEAD.0.load(Ordering::Relaxed) {
-            ask_ahead(page);
-        }
+        ask_ahead((shadow - SHADOW.base) / PAGE_BYTES);
     }
     true
 }
@@ -134,4 +153,28 @@ pub(crate) fn for_each(mut visit: impl FnMut(usize)) {
     });
     list.iter().for_each(|page| visit(*page));
     LIST.lock().append(&mut list);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Who goes through memory in order asks for each page once, for as many as were used before at most, and seldom.
+    #[test]
+    fn pages_are_asked_for_once_and_ahead() {
+        for first in [0, 1, 5, 8, 100, 1000] {
+            let (mut asked, mut calls) = (BTreeSet::new(), 0);
+            for page in first..first + 5000 {
+                if let Some(count) = ahead(page, page - first) {
+                    calls += 1;
+                    assert!(count <= page - first, "{count} pages at {page}");
+                    (page..page + count)
+                        .for_each(|page| assert!(asked.insert(page), "{page} is asked for again"));
+                }
+            }
+            assert!((first + 16..first + 5000).all(|page| asked.contains(&page)));
+            assert!(calls < 40, "{calls} calls");
+        }
+    }
 }

@@ -420,7 +420,8 @@ pub(super) fn forget<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
 
 /// Fills the shadow of whole pages with zeros.
 fn clear(start: usize, size: usize) {
-    const GIVE_BACK_BYTES: usize = 16 * PAGE_BYTES;
+    // What is soon used again costs more to get from the kernel again than to fill.
+    const GIVE_BACK_BYTES: usize = 256 * PAGE_BYTES;
     if size >= GIVE_BACK_BYTES {
         let shadow = TaskWord::of(start).address() as *mut libc::c_void;
         // SAFETY: the range lies in the shadow, a private anonymous mapping, and reads as zeros afterwards.
