@@ -230,13 +230,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return false;
         }
         let new = simple.after(kind, me);
-        if sites::is_at(addr, bytes, is_read, place) {
-            return word.exchange(old, new);
-        }
-        if !word.exchange(old, TaskWord::BUSY) {
-            return false;
-        }
-        sites::put(addr, bytes, is_read, place, || word.used_in_line());
+        let Some(mut line) = word.own_as(old) else { return false };
+        line.put((addr, bytes), is_read, place, || word.used_in_line());
         word.set(new);
         true
     }

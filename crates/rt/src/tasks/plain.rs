@@ -9,8 +9,9 @@
 //! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
 
 use super::bytes::Bytes;
+use super::sites::{self, OwnedLine};
 use super::words::{Form, TaskWord, number_of};
-use super::{TaskDriver, Worker, sites};
+use super::{TaskDriver, Worker};
 use crate::arena;
 use crate::places::PlaceNumber;
 use crate::tls;
@@ -322,10 +323,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         loop {
             let old = word.load();
             let Some(form) = Form::of(old) else {
-                if TaskWord::is_busy(old) {
-                    std::hint::spin_loop();
-                    continue;
-                }
                 if !TaskWord::is_table(old) {
                     return Done::No;
                 }
@@ -352,12 +349,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             };
             let here = place();
             if let Some(new) = new {
-                if !word.exchange(old, TaskWord::BUSY) {
-                    continue;
-                }
-                let done = put_places(word, &change, (addr, mask), here);
-                word.set(if done { new } else { old });
-                if done {
+                let Some(mut line) = word.own_as(old) else {
+                    if crate::watch::is_on() {
+                        continue;
+                    }
+                    return Done::No;
+                };
+                if put_places(&mut line, word, &change, (addr, mask), here) {
+                    word.set(new);
                     return Done::Known;
                 }
             }
@@ -367,6 +366,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             if word.exchange_for_bytes(old, bytes) {
                 return Done::Unknown;
+            }
+            if !crate::watch::is_on() {
+                return Done::No;
             }
         }
     }
@@ -595,39 +597,47 @@ fn one_place(addr: usize, bytes: u8) -> bool {
     bytes & 0x0f == 0 || bytes & 0xf0 == 0 || sites::get(addr, false) == sites::get(addr + 4, false)
 }
 
-/// Puts the places of accesses where they belong while a word is busy. False: there is no room for the write behind.
+/// Puts the places of accesses where they belong. False: there is no room for the write behind.
 #[inline(always)]
-fn put_places(word: &TaskWord, change: &Change, (addr, mask): (usize, u8), place: PlaceNumber) -> bool {
-    let put = |bytes: u8, second: bool, place| sites::put(addr, bytes, second, place, || word.used_in_line());
+fn put_places(
+    line: &mut OwnedLine,
+    word: &TaskWord,
+    change: &Change,
+    (addr, mask): (usize, u8),
+    place: PlaceNumber,
+) -> bool {
+    let put = |line: &mut OwnedLine, bytes: u8, second: bool, place| {
+        line.put((addr, bytes), second, place, || word.used_in_line());
+    };
     match *change {
         Change::To(_, first, second) => {
             if first {
-                put(mask, false, place);
+                put(line, mask, false, place);
             }
             if second {
-                put(mask, true, place);
+                put(line, mask, true, place);
             }
         }
         Change::Second { form, front, behind } => {
             if let Some(write) = behind {
                 let half = if mask & 0x0f == 0 { 4 } else { 0 };
                 let place = sites::get(addr + half, false);
-                if !sites::put_behind(addr, write, place, || word.others_behind()) {
+                if !line.put_behind(addr, write, place, || word.others_behind()) {
                     return false;
                 }
             }
             if matches!(form, Form::Readers { .. }) && !front {
                 let [low, high] = [sites::get(addr, true), sites::get(addr + 4, true)];
-                put(mask & 0x0f, false, low);
-                put(mask & 0xf0, false, high);
+                put(line, mask & 0x0f, false, low);
+                put(line, mask & 0xf0, false, high);
             }
-            put(mask, !front, place);
+            put(line, mask, !front, place);
         }
         Change::Front(form) => {
             if let Form::Plain { written, .. } = form {
-                put(written, false, sites::write_behind(addr).1);
+                put(line, written, false, sites::write_behind(addr).1);
             }
-            put(mask, true, place);
+            put(line, mask, true, place);
         }
         Change::Nothing | Change::Unknown | Change::Full => {}
     }

@@ -37,14 +37,19 @@ impl TaskWord {
         let mut tries = 0;
         loop {
             let old = self.load();
-            let (new, record) = match Form::of(old) {
+            let form = match Form::of(old) {
                 None if old & LOCKED == 0 && Self::is_table(old) => {
                     if let Some(locked) = self.lock_bytes() {
                         return Some(locked.into_record(era));
                     }
                     continue;
                 }
-                None if old & LOCKED == 0 => (old | LOCKED, std::ptr::null_mut()),
+                None if old & LOCKED == 0 => {
+                    if self.take_record(old) {
+                        return Some(LockedWord { word: self, after: old, marker: PhantomData });
+                    }
+                    continue;
+                }
                 None => {
                     if !crate::watch::is_on() {
                         return None;
@@ -53,22 +58,22 @@ impl TaskWord {
                     tries = tries.wrapping_add(1);
                     continue;
                 }
-                Some(form) => {
-                    if old == 0 && !self.admit() {
-                        return None;
-                    }
-                    pages::mark_record(self.address());
-                    let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
-                    let record = Record::<A>::of_parts(parts, era);
-                    ((record as u64) << 2 | RECORD | LOCKED, record)
-                }
+                Some(form) => form,
             };
-            if self.exchange(old, new) {
-                return Some(LockedWord { word: self, after: new & !LOCKED, marker: PhantomData });
+            if old == 0 && !self.admit() {
+                return None;
             }
-            if !record.is_null() {
-                // SAFETY: it was just made, and nobody has seen it.
-                drop(unsafe { Box::from_raw(record) });
+            pages::mark_record(self.address());
+            let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
+            let record = Record::<A>::of_parts(parts, era);
+            let after = (record as u64) << 2 | RECORD;
+            if self.exchange(old, after | LOCKED) {
+                return Some(LockedWord { word: self, after, marker: PhantomData });
+            }
+            // SAFETY: it was just made, and nobody has seen it.
+            drop(unsafe { Box::from_raw(record) });
+            if !crate::watch::is_on() {
+                return None;
             }
         }
     }
@@ -86,7 +91,7 @@ impl TaskWord {
             if !Self::is_table(old) {
                 return None;
             }
-            if old & LOCKED == 0 && self.exchange(old, old | LOCKED) {
+            if old & LOCKED == 0 && self.take_record(old) {
                 return Some(LockedBytes { word: self, after: old });
             }
             if !crate::watch::is_on() {
@@ -292,13 +297,14 @@ fn put_packed(
     is_past: impl FnMut(StepId) -> bool,
 ) -> Option<u64> {
     let (number, places, behind) = pack(parts, is_past)?;
-    if behind.is_some_and(|(step, place)| !sites::put_behind(addr, step, place, || word.others_behind())) {
+    let mut line = sites::own(addr)?;
+    if behind.is_some_and(|(step, place)| !line.put_behind(addr, step, place, || word.others_behind())) {
         return None;
     }
     for (places, second) in places.into_iter().zip([false, true]) {
         for (place, bytes) in places.into_iter().zip([0x0f, 0xf0]) {
             if let Some(place) = place {
-                sites::put(addr, bytes, second, place.0, || word.used_in_line());
+                line.put((addr, bytes), second, place.0, || word.used_in_line());
             }
         }
     }

@@ -8,17 +8,20 @@
 //! | 0 to 21 | an older place |
 //! | 22 to 43 | a newer one |
 //! | 44 to 59 | for each half whether its place is the newer one |
+//! | 62 | of the first places: somebody owns the line |
 //! | 63 | there are more than two: the other bits are the address of a table with one for each half |
 //!
 //! A third number for each line is the write that stands behind the reads of those words that remember two reads and say so:
 //! its step and its place, the same for the whole line, because there is no room in the words.
 //!
-//! **Who may touch what.** Everybody at any time, by exchanging the number. Tables belong to the line until the memory is
-//! forgotten, and are then leaked into the next use of the line: they are never given back, so that nobody meets one that is
+//! **Who may touch what.** Everybody reads. Who has set the bit of the line ([`own`]) changes its numbers, and those words of the line that are
+//! no records: so that one locked instruction is enough for many words that lie side by side. Tables belong to the line until
+//! the memory is forgotten, and are then leaked into the next use of the line: they are never given back, so that nobody meets one that is
 //! gone.
 
 use crate::layout::{ADDRESS_MASK, SHADOW, WORD_BYTES};
 use crate::places::PlaceNumber;
+use crate::spin::pause;
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -30,6 +33,7 @@ const ENTRY_BYTES: usize = 24;
 const PLACE_BITS: u32 = 22;
 const PLACE: u64 = (1 << PLACE_BITS) - 1;
 const NEWER_SHIFT: u32 = 2 * PLACE_BITS;
+const OWNED: u64 = 1 << 62;
 const TABLE: u64 = 1 << 63;
 
 /// Bytes that have places of their own.
@@ -48,8 +52,8 @@ fn line(addr: usize, second: bool) -> (&'static AtomicU64, u32) {
 }
 
 fn table(number: u64) -> &'static Table {
-    // SAFETY: a number with the bit holds the address of a table that was leaked in `put`.
-    unsafe { &*((number & !TABLE) as *const Table) }
+    // SAFETY: a number with the bit holds the address of a table that was leaked in `spread`.
+    unsafe { &*((number & !(TABLE | OWNED)) as *const Table) }
 }
 
 /// The places of some halves of a line, which are few of sixteen.
@@ -69,7 +73,7 @@ pub(super) fn approach(addr: usize, second: bool) {
     let (entry, half) = line(addr, second);
     let number = entry.load(Ordering::Relaxed);
     if number & TABLE != 0 {
-        let place = ((number & !TABLE) as *const AtomicU32).wrapping_add(half as usize);
+        let place = ((number & !(TABLE | OWNED)) as *const AtomicU32).wrapping_add(half as usize);
         // SAFETY: nothing is accessed by it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
     }
@@ -102,19 +106,11 @@ fn halves_with(bytes: u8) -> u64 {
 /// True if both halves of all words from one address to another one, in the same line or at its end, have a place.
 #[inline(always)]
 pub(super) fn is_whole(from: usize, to: usize, second: bool, place: PlaceNumber) -> bool {
-    are_at(line(from, second).0, halves_of(from, to), place)
-}
-
-/// True if the halves of a word in which some bytes are have a place.
-#[inline(always)]
-pub(super) fn is_at(addr: usize, bytes: u8, second: bool, place: PlaceNumber) -> bool {
-    let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
-    are_at(entry, halves_with(bytes) << half, place)
+    are_in(line(from, second).0.load(Ordering::Acquire), halves_of(from, to), place)
 }
 
 #[inline(always)]
-fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
-    let number = entry.load(Ordering::Acquire);
+fn are_in(number: u64, bits: u64, place: PlaceNumber) -> bool {
     if number & TABLE != 0 {
         return in_table(number, bits).all(|known| known.load(Ordering::Relaxed) == place);
     }
@@ -123,58 +119,137 @@ fn are_at(entry: &AtomicU64, bits: u64, place: PlaceNumber) -> bool {
     (newer == 0 || newer == bits) && known == u64::from(place)
 }
 
-/// Sets it for all of them. `used` as below.
-#[inline]
-pub(super) fn put_whole(from: usize, to: usize, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
-    put_halves(line(from, second).0, halves_of(from, to), place, used);
+/// A line that the calling thread owns until this is dropped.
+pub(super) struct OwnedLine {
+    /// The number of its first places, as it shall be.
+    first: u64,
+    entry: &'static AtomicU64,
+    second: &'static AtomicU64,
 }
 
-/// Sets it for the halves of a word in which some bytes are. `used` tells which words of the line have something to remember.
-#[inline]
-pub(super) fn put(addr: usize, bytes: u8, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
-    let (entry, half) = line(addr & !(WORD_BYTES - 1), second);
-    let bits = halves_with(bytes) << half;
-    if bits != 0 {
-        put_halves(entry, bits, place, used);
+impl Drop for OwnedLine {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.entry.store(self.first, Ordering::Release);
     }
 }
 
-/// Sets it for some halves of a line.
-fn put_halves(entry: &AtomicU64, bits: u64, place: PlaceNumber, used: impl Fn() -> u8) {
-    let place = u64::from(place) & PLACE;
-    let mut number = entry.load(Ordering::Acquire);
-    loop {
-        if number & TABLE != 0 {
-            return in_table(number, bits).for_each(|known| known.store(place as u32, Ordering::Relaxed));
+/// Takes the line of an address, for a few instructions. None: the runtime is being switched off.
+#[inline(always)]
+pub(super) fn own(addr: usize) -> Option<OwnedLine> {
+    let (entry, second) = (line(addr, false).0, line(addr, true).0);
+    let first = entry.load(Ordering::Relaxed) & !OWNED;
+    match entry.compare_exchange(first, first | OWNED, Ordering::Acquire, Ordering::Relaxed) {
+        Ok(_) => Some(OwnedLine { first, entry, second }),
+        Err(_) => wait_for(entry, second),
+    }
+}
+
+#[cold]
+fn wait_for(entry: &'static AtomicU64, second: &'static AtomicU64) -> Option<OwnedLine> {
+    let mut tries = 0;
+    while crate::watch::is_on() {
+        let first = entry.load(Ordering::Relaxed) & !OWNED;
+        if entry.compare_exchange(first, first | OWNED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Some(OwnedLine { first, entry, second });
         }
-        let (older, newer, mut mask) =
-            (number & PLACE, number >> PLACE_BITS & PLACE, number >> NEWER_SHIFT & HALVES);
-        let changed = if place == newer && mask != 0 {
-            number | bits << NEWER_SHIFT
-        } else if place == older {
-            number & !(bits << NEWER_SHIFT)
-        } else if mask & !bits == 0 {
-            older | place << PLACE_BITS | bits << NEWER_SHIFT
-        } else if mask | bits == HALVES {
-            newer | place << PLACE_BITS | bits << NEWER_SHIFT
-        } else {
-            // A third place. Words that have nothing to remember do not count.
-            let used = halves(used());
-            mask &= used;
-            if mask & !bits == 0 {
-                older | place << PLACE_BITS | bits << NEWER_SHIFT
-            } else if (mask | bits) & used == used {
-                newer | place << PLACE_BITS | bits << NEWER_SHIFT
-            } else {
-                spread(number, bits, place)
-            }
-        };
-        if changed == number {
+        pause(tries);
+        tries = tries.wrapping_add(1);
+    }
+    None
+}
+
+impl OwnedLine {
+    /// Sets the place of both halves of all words from one address to another one, in this line or at its end. `used` as below.
+    #[inline(always)]
+    pub(super) fn put_whole(
+        &mut self,
+        (from, to): (usize, usize),
+        second: bool,
+        place: PlaceNumber,
+        used: impl Fn() -> u8,
+    ) {
+        self.put_halves(halves_of(from, to), second, place, used);
+    }
+
+    /// Sets it for the halves of a word in which some bytes are. `used` tells which words of the line have something to remember.
+    #[inline(always)]
+    pub(super) fn put(
+        &mut self,
+        (addr, bytes): (usize, u8),
+        second: bool,
+        place: PlaceNumber,
+        used: impl Fn() -> u8,
+    ) {
+        let half = line(addr & !(WORD_BYTES - 1), second).1;
+        let bits = halves_with(bytes) << half;
+        if bits != 0 {
+            self.put_halves(bits, second, place, used);
+        }
+    }
+
+    #[inline(always)]
+    fn put_halves(&mut self, bits: u64, second: bool, place: PlaceNumber, used: impl Fn() -> u8) {
+        let number = if second { self.second.load(Ordering::Relaxed) } else { self.first };
+        if are_in(number, bits, place) {
             return;
         }
-        match entry.compare_exchange_weak(number, changed, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return,
-            Err(now) => number = now,
+        let changed = with_place(number, bits, u64::from(place) & PLACE, used);
+        if second {
+            self.second.store(changed, Ordering::Release);
+        } else {
+            self.first = changed;
+        }
+    }
+
+    /// Sets the write behind the readers of a word. False: other words of the line have another one; `used` tells whether there are any.
+    pub(super) fn put_behind(
+        &mut self,
+        addr: usize,
+        step: u64,
+        place: PlaceNumber,
+        used: impl Fn() -> bool,
+    ) -> bool {
+        let entry = behind(addr);
+        let new = step << PLACE_BITS | u64::from(place) & PLACE;
+        let old = entry.load(Ordering::Relaxed);
+        if old != new {
+            if old != 0 && used() {
+                return false;
+            }
+            entry.store(new, Ordering::Release);
+        }
+        true
+    }
+}
+
+/// The number of a line in which some halves have another place.
+#[inline(never)]
+fn with_place(number: u64, bits: u64, place: u64, used: impl Fn() -> u8) -> u64 {
+    if number & TABLE != 0 {
+        in_table(number, bits).for_each(|known| known.store(place as u32, Ordering::Relaxed));
+        return number;
+    }
+    let (older, newer, mut mask) =
+        (number & PLACE, number >> PLACE_BITS & PLACE, number >> NEWER_SHIFT & HALVES);
+    if place == newer && mask != 0 {
+        number | bits << NEWER_SHIFT
+    } else if place == older {
+        number & !(bits << NEWER_SHIFT)
+    } else if mask & !bits == 0 {
+        older | place << PLACE_BITS | bits << NEWER_SHIFT
+    } else if mask | bits == HALVES {
+        newer | place << PLACE_BITS | bits << NEWER_SHIFT
+    } else {
+        // A third place. Words that have nothing to remember do not count.
+        let used = halves(used());
+        mask &= used;
+        if mask & !bits == 0 {
+            older | place << PLACE_BITS | bits << NEWER_SHIFT
+        } else if (mask | bits) & used == used {
+            newer | place << PLACE_BITS | bits << NEWER_SHIFT
+        } else {
+            spread(number, bits, place)
         }
     }
 }
@@ -191,24 +266,6 @@ fn behind(addr: usize) -> &'static AtomicU64 {
 pub(super) fn write_behind(addr: usize) -> (u64, PlaceNumber) {
     let number = behind(addr).load(Ordering::Acquire);
     (number >> PLACE_BITS, (number & PLACE) as PlaceNumber)
-}
-
-/// Sets it. False: other words of the line have another one; `used` tells whether there are any.
-pub(super) fn put_behind(addr: usize, step: u64, place: PlaceNumber, used: impl Fn() -> bool) -> bool {
-    let entry = behind(addr);
-    let new = step << PLACE_BITS | u64::from(place) & PLACE;
-    loop {
-        let old = entry.load(Ordering::Acquire);
-        if old == new {
-            return true;
-        }
-        if old != 0 && used() {
-            return false;
-        }
-        if entry.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            return true;
-        }
-    }
 }
 
 /// Puts another step in the place of that of the write behind the readers of a line.
@@ -273,7 +330,7 @@ mod tests {
                     (0..8).filter(|word| line[2 * word] != [0; 2] || line[2 * word + 1] != [0; 2])
                         .fold(0u8, |mask, word| mask | 1 << word)
                 };
-                put(base + word * 4, bytes, second, place, used);
+                own(base + word * 4).expect("nobody else").put((base + word * 4, bytes), second, place, used);
                 for (half, places) in expected.iter().enumerate() {
                     for second in [false, true] {
                         let known = places[usize::from(second)];

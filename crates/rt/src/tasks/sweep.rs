@@ -164,40 +164,37 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         for shadow in (page..page + PAGE_BYTES).step_by(8) {
             let word = TaskWord::at(shadow);
-            loop {
-                let old = word.load();
-                if old == 0 {
-                    break;
+            let old = word.load();
+            if old == 0 {
+                continue;
+            }
+            let form = match Form::of(old) {
+                Some(Form::Plain { write, written, read, read_bytes }) => {
+                    Form::Plain { write: stand_in(write), written, read: stand_in(read), read_bytes }
                 }
-                let form = match Form::of(old) {
-                    Some(Form::Plain { write, written, read, read_bytes }) => {
-                        Form::Plain { write: stand_in(write), written, read: stand_in(read), read_bytes }
-                    }
-                    Some(Form::Readers { english, hebrew, bytes, behind }) => {
-                        let (english, hebrew) = (stand_in(english), stand_in(hebrew));
-                        Form::Readers { english, hebrew, bytes, behind }
-                    }
-                    Some(Form::Halves { steps, kind, behind }) => {
-                        Form::Halves { steps: steps.map(stand_in), kind, behind }
-                    }
-                    None => {
-                        if let Some(mut locked) = word.lock_bytes() {
-                            locked.bytes().resolve(resolve);
-                        } else if let Some(mut locked) = word.lock_record::<A>(0) {
-                            let record = locked.record();
-                            for (_, cell) in record.cells.iter_mut() {
-                                A::visit_steps(cell, &mut |step| *step = resolve(*step));
-                            }
-                            record.objects.for_each(|known| known.resolve(labels));
+                Some(Form::Readers { english, hebrew, bytes, behind }) => {
+                    let (english, hebrew) = (stand_in(english), stand_in(hebrew));
+                    Form::Readers { english, hebrew, bytes, behind }
+                }
+                Some(Form::Halves { steps, kind, behind }) => {
+                    Form::Halves { steps: steps.map(stand_in), kind, behind }
+                }
+                None => {
+                    if let Some(mut locked) = word.lock_bytes() {
+                        locked.bytes().resolve(resolve);
+                    } else if let Some(mut locked) = word.lock_record::<A>(0) {
+                        let record = locked.record();
+                        for (_, cell) in record.cells.iter_mut() {
+                            A::visit_steps(cell, &mut |step| *step = resolve(*step));
                         }
-                        break;
+                        record.objects.for_each(|known| known.resolve(labels));
                     }
-                };
-                match form.number() {
-                    Some(new) if new == old || word.exchange(old, new) => break,
-                    Some(_) => {}
-                    None => break,
+                    continue;
                 }
+            };
+            // Nobody else is at work.
+            if let Some(new) = form.number() {
+                word.set(new);
             }
         }
     }

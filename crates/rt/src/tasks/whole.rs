@@ -4,8 +4,9 @@
 
 use super::pending::Run;
 use super::plain::{Change, past};
+use super::sites::{self, OwnedLine};
 use super::words::{self, Form, TaskWord, number_of, whole, with_read, written_only};
-use super::{TaskDriver, Worker, sites};
+use super::{TaskDriver, Worker};
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
@@ -41,20 +42,15 @@ impl Whole {
         Self { new: number, first: First::Same, second: false, behind: None }
     }
 
-    /// True if all places are right already.
+    /// Puts the places where they belong. False: they are not all alike, or there is no room for the write behind.
     #[inline(always)]
-    fn has_places(&self, addr: usize, end: usize, place: PlaceNumber) -> bool {
-        let first = match self.first {
-            First::Same => true,
-            First::Here => sites::is_whole(addr, end, false, place),
-            First::Second | First::Behind => false,
-        };
-        first && self.behind.is_none() && (!self.second || sites::is_whole(addr, end, true, place))
-    }
-
-    /// Puts the places where they belong, while the words are busy. False: they are not all alike, or there is no room for the write behind.
-    #[inline(never)]
-    fn put_places(&self, word: &TaskWord, (addr, end): (usize, usize), place: PlaceNumber) -> bool {
+    fn put_places(
+        &self,
+        line: &mut OwnedLine,
+        word: &TaskWord,
+        (addr, end): (usize, usize),
+        place: PlaceNumber,
+    ) -> bool {
         let first = match self.first {
             First::Same => None,
             First::Here => Some(place),
@@ -68,13 +64,17 @@ impl Whole {
         if let Some(write) = self.behind {
             let place = sites::get(addr, false);
             if !sites::is_whole(addr, end, false, place)
-                || !sites::put_behind(addr, write, place, || word.others_behind())
+                || !line.put_behind(addr, write, place, || word.others_behind())
             {
                 return false;
             }
         }
-        let put = |second: bool, place| sites::put_whole(addr, end, second, place, || word.used_in_line());
-        first.into_iter().for_each(|first| put(false, first));
+        let mut put = |second: bool, place| {
+            line.put_whole((addr, end), second, place, || word.used_in_line());
+        };
+        if let Some(first) = first {
+            put(false, first);
+        }
         if self.second {
             put(true, place);
         }
@@ -136,8 +136,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// alone. Gives where it has stopped.
     #[inline(always)]
     pub(super) fn whole_accesses(&self, worker: &mut Worker, run: &Run, (from, to): (usize, usize)) -> usize {
-        // Words that lie side by side are mostly alike: what becomes of such a word. (A busy one is never looked for.)
-        let (mut known, mut after) = (TaskWord::BUSY, Whole::same(0));
+        // Words that lie side by side are mostly alike: what becomes of such a word.
+        let (mut known, mut after) = (words::RECORD, Whole::same(0));
         let mut addr = from;
         while addr < to {
             let word = TaskWord::of(addr);
@@ -148,7 +148,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     None => return addr,
                 }
                 // What is behind is another thing in each line.
-                known = if words::has_behind(old) { TaskWord::BUSY } else { old };
+                known = if words::has_behind(old) { words::RECORD } else { old };
             }
             let mut end = addr + WORD_BYTES;
             let line_end = to.min((addr | 63) + 1);
@@ -159,24 +159,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if old == 0 && !word.admit() {
                     return addr;
                 }
-                let mut words = (addr..end).step_by(WORD_BYTES);
-                if after.has_places(addr, end, run.place) {
-                    if let Some(changed) = words.find(|addr| !TaskWord::of(*addr).exchange(old, after.new)) {
-                        return changed;
-                    }
-                } else {
-                    let changed = words.find(|addr| !TaskWord::of(*addr).exchange(old, TaskWord::BUSY));
-                    let taken = changed.unwrap_or(end);
-                    let done = taken == addr || after.put_places(word, (addr, taken), run.place);
-                    let new = if done { after.new } else { old };
-                    (addr..taken).step_by(WORD_BYTES).for_each(|addr| TaskWord::of(addr).set(new));
-                    if !done {
-                        return addr;
-                    }
-                    if taken < end {
-                        return taken;
-                    }
+                // Others may have changed some of them before the line was ours.
+                let Some(mut line) = word.own_as(old) else { return addr };
+                let changed = (addr..end).step_by(WORD_BYTES).find(|addr| TaskWord::of(*addr).load() != old);
+                end = changed.unwrap_or(end);
+                if !after.put_places(&mut line, word, (addr, end), run.place) {
+                    return addr;
                 }
+                (addr..end).step_by(WORD_BYTES).for_each(|addr| TaskWord::of(addr).set(after.new));
             }
             addr = end;
         }

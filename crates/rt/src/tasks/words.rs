@@ -5,7 +5,7 @@
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; below: address of these or of a [`super::records::Record`], or 0 while somebody changes one of the other forms | | | |
+//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; below: address of these or of a [`super::records::Record`] | | | |
 //!
 //! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
 //!
@@ -13,9 +13,10 @@
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
 //! it is such accesses, else into a record, with a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
-//! **Who may touch what.** Who has put the last form, locked, in the place of what was there owns the word for the moment, so that
-//! a word, its places and the write behind it belong together. A record or a table belongs to who has
-//! set the lock bit. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
+//! **Who may touch what.** A word that is no record is changed by who owns its line ([`sites::own`]), so that
+//! a word, its places and the write behind it belong together; everybody reads it. A record or a table, and the word that leads to it,
+//! belong to who has set the lock bit; such a word is taken without its line. Who has a record may take the line, not the other way
+//! round. Memory that the program gives back is reset by its owner; who uses it at the same time may lose an
 //! access.
 
 use super::runs;
@@ -264,13 +265,6 @@ fn entry_behind(addr: usize) -> Entry {
 }
 
 impl TaskWord {
-    /// Somebody is just changing a word that is no record.
-    pub(super) const BUSY: u64 = LOCKED | RECORD;
-
-    pub(super) fn is_busy(number: u64) -> bool {
-        number == Self::BUSY
-    }
-
     /// True if it is a table of bytes.
     pub(super) fn is_table(number: u64) -> bool {
         number & (FORM | TABLE) == RECORD | TABLE
@@ -293,7 +287,7 @@ impl TaskWord {
         (first..first + 64).step_by(8).filter(|other| *other != own).any(|other| Self::at(other).is_behind())
     }
 
-    /// Lets a word go that was busy.
+    /// Changes a word that the caller may change.
     #[inline(always)]
     pub(super) fn set(&self, number: u64) {
         self.0.store(number, Ordering::Release);
@@ -328,9 +322,22 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Takes what a record or a table is, if it is still that.
+    #[inline(always)]
+    pub(super) fn take_record(&self, number: u64) -> bool {
+        self.0.compare_exchange(number, number | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Changes a word that is no record, if it is still what it was.
     #[inline(always)]
     pub(super) fn exchange(&self, old: u64, new: u64) -> bool {
-        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.own_as(old).map(|_line| self.set(new)).is_some()
+    }
+
+    /// Takes the line of a word that is no record, if the word is still what it was.
+    #[inline(always)]
+    pub(super) fn own_as(&self, old: u64) -> Option<sites::OwnedLine> {
+        sites::own(Self::program_address(self.address())).filter(|_| self.load() == old)
     }
 
     /// True if something may be put into it. False: the memory is used up.
@@ -355,10 +362,6 @@ impl TaskWord {
                 return true;
             }
             let changed = match Form::of(old) {
-                None if Self::is_busy(old) => {
-                    std::hint::spin_loop();
-                    continue;
-                }
                 None if Self::is_table(old) => match self.lock_bytes() {
                     Some(locked) => {
                         locked.forget(mask);
@@ -383,7 +386,7 @@ impl TaskWord {
                 Some(Form::Halves { .. }) => Form::NOTHING,
             };
             let Some(new) = changed.number() else { return false };
-            if self.exchange(old, new) {
+            if self.exchange(old, new) || !crate::watch::is_on() {
                 return true;
             }
         }
