@@ -29,8 +29,8 @@ use std::process::Command;
 /// Functions that the compiler calls on its own.
 const PLAIN: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
-/// The one variable of the runtime that programs see.
-const OTHER_SIDES: &str = "__keirin_other_sides";
+/// The variables of the runtime that programs see: what the pass has them look at.
+const VARIABLES: [&str; 3] = ["__keirin_other_sides", "__keirin_repeats", "__keirin_known_1"];
 
 /// Variables of cargo that a nested cargo shall see: where packages come from, and the tokens for parallel jobs.
 const KEPT: [&str; 8] = [
@@ -206,7 +206,8 @@ fn exported(archive: &Path) -> BTreeSet<String> {
         let member = place.rsplit(':').nth(1).unwrap_or_default();
         // Functions, and what the pass has programs look at: other data with a global name, such as a thread's own, is for
         // assembler within the runtime.
-        if (kind == "T" || name == OTHER_SIDES) && member.starts_with("keirin_rt") && !is_of_rust(name) {
+        if (kind == "T" || VARIABLES.contains(&name)) && member.starts_with("keirin_rt") && !is_of_rust(name)
+        {
             names.insert(name.to_owned());
         }
     }

@@ -36,10 +36,13 @@ public:
   }
 
   /// A place before an instruction that is reached only while the runtime listens to what other sides of branches would do.
-  Instruction *ifOtherSidesMatter(Instruction *Before) {
+  Instruction *ifOtherSidesMatter(Instruction *Before) { return ifMinded("__keirin_other_sides", Before); }
+
+  /// A place before an instruction that is reached only while a variable of the runtime is not 0.
+  Instruction *ifMinded(StringRef Variable, Instruction *Before) {
     IRBuilder<> At(Before);
     // Not known to be ours: the linker makes no copy of it, so that the program and the runtime see the same.
-    Constant *Listens = M.getOrInsertGlobal("__keirin_other_sides", Int);
+    Constant *Listens = M.getOrInsertGlobal(Variable, Int);
     LoadInst *Now = At.CreateLoad(Int, Listens);
     unwatched(Now);
     MDNode *Seldom = MDBuilder(Context).createBranchWeights(1, 1000);

@@ -1,7 +1,8 @@
 // The pass that `keirin cc --branches`, `--diagnose`, `--loops` and `--lean` load into clang, beside -fsanitize=thread. It tells the
 // runtime what the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops. Or it
 // has fewer of these calls made (`--lean`): `repeats.h` leaves out, `ranges.h` tells the accesses of a loop together, `neighbours.h` those
-// that lie side by side; functions of which nothing is told are not watched at all.
+// that lie side by side; functions of which nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a
+// call is made.
 //
 // Section 3.1 of PTRacer (Yoga, Nagarakatte, Gupta: Parallel data race detection for task parallel programs with locks, FSE 2016).
 // Beyond it: branches in loops, nested branches as far as what happens for certain, values and conditions for the diagnosis.
@@ -9,6 +10,7 @@
 // It runs on code that is optimized already, so that it sees the same accesses as the sanitizer. `plan.h` looks at the
 // functions of a module, `instrument.h` changes them. What is called is described in docs/branches.md.
 #include "instrument.h"
+#include "known.h"
 #include "neighbours.h"
 #include "ranges.h"
 #include "repeats.h"
@@ -100,13 +102,32 @@ struct LeaveOut : PassInfoMixin<LeaveOut> {
       Changed += Ranges(F, Functions, Memory, Runtime).tell();
       Changed += Neighbours(F, Memory, Runtime).tell();
       verify(F);
-      Changed += Repeats(F, Memory, Functions.getResult<AAManager>(F)).leaveOut();
+      Changed += Repeats(F, Memory, Runtime, Functions.getResult<AAManager>(F)).leaveOut();
+      verify(F);
       if (isSilent(F, Memory))
         F.addFnAttr(Attribute::DisableSanitizerInstrumentation);
     }
     if (Changed)
       Unfollowed(Runtime).tell(asked());
     return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+/// Has programs look whether there is anything to tell, behind all else.
+struct LookFirst : PassInfoMixin<LookFirst> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    Known Looking(M);
+    unsigned Changed = 0;
+    for (Function &F : M) {
+      if (!isWatched(F))
+        continue;
+      if (unsigned Here = Looking.look(F)) {
+        verify(F);
+        Changed += Here;
+      }
+    }
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
 };
@@ -131,11 +152,18 @@ void registerPasses(PassBuilder &Builder) {
     sanitizeEarly();
   else
     Builder.registerPipelineStartEPCallback([](ModulePassManager &Passes, OptimizationLevel) { Passes.addPass(KeepLocks()); });
+  auto AddLast = [](ModulePassManager &Passes) {
+    if (asked().Lean)
+      Passes.addPass(LookFirst());
+  };
 #if LLVM_VERSION_MAJOR >= 20
   Builder.registerOptimizerEarlyEPCallback(
       [Add](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { Add(Passes); });
+  Builder.registerOptimizerLastEPCallback(
+      [AddLast](ModulePassManager &Passes, OptimizationLevel, ThinOrFullLTOPhase) { AddLast(Passes); });
 #else
   Builder.registerOptimizerEarlyEPCallback([Add](ModulePassManager &Passes, OptimizationLevel) { Add(Passes); });
+  Builder.registerOptimizerLastEPCallback([AddLast](ModulePassManager &Passes, OptimizationLevel) { AddLast(Passes); });
 #endif
 }
 

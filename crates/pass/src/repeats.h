@@ -18,12 +18,17 @@
 // that is disturbed is left out all the same: compilers repeat hardly any others. If the addresses are the same, then it comes behind a write,
 // and a gap that begins with it is missed; none is made up.
 //
+// For races alone one access is enough, by the first line of the table. What tells nothing new to those, but something to the others, is told
+// only if the runtime minds (`__keirin_repeats`).
+//
 // Locations are a value and a distance from it. A value that is computed again, as in a loop, is another one.
 //
 // What is lost: lines. The third read of a step is never one of the two places of a finding. Analyses of the observed order
 // (velodrome and the like) see the left out access too early.
 #pragma once
 
+#include "calls.h"
+#include "known.h"
 #include "quiet.h"
 
 #include "llvm/ADT/PostOrderIterator.h"
@@ -33,7 +38,8 @@ namespace keirin {
 
 class Repeats {
 public:
-  Repeats(Function &F, Accesses &Memory, AAResults &Aliases) : F(F), Memory(Memory), Aliases(Aliases) {}
+  Repeats(Function &F, Accesses &Memory, Calls &Runtime, AAResults &Aliases)
+      : F(F), Memory(Memory), Runtime(Runtime), Aliases(Aliases) {}
 
   /// Marks what is left out. Returns how many accesses that are.
   unsigned leaveOut() {
@@ -52,12 +58,17 @@ public:
         if (Known != At.end() && isNothingNew(Here, Known->second)) {
           Redundant.push_back(&I);
           ++Count;
+        } else if (Known != At.end() && isNoNewRace(Here, Known->second)) {
+          Repeated.push_back(&I);
+          ++Count;
         }
         pass(Here, I);
       }
     }
     for (Instruction *I : Redundant)
       unwatched(I);
+    for (Instruction *I : Repeated)
+      tellIfMinded(I);
     return Count;
   }
 
@@ -141,6 +152,24 @@ private:
     return false;
   }
 
+  bool isNoNewRace(const State &Here, const Use &U) {
+    return any_of(OfBase[Locations[U.Where].Base], [&](unsigned K) {
+      return (U.What == Read ? Here[K].Accesses : Here[K].Writes) > 0 && Locations[K].holds(Locations[U.Where]);
+    });
+  }
+
+  /// What the sanitizer would tell of an access, told only if somebody minds what is accessed again.
+  void tellIfMinded(Instruction *I) {
+    const Access A = Memory.of(*I).front();
+    bool Aligned = getLoadStoreAlignment(I).value() >= std::min<uint64_t>(A.Size, 8);
+    std::string Name = (Twine(Aligned || A.Size == 1 ? "__tsan_" : "__tsan_unaligned_") + (A.Write ? "write" : "read") + Twine(A.Size)).str();
+    IRBuilder<> At(Runtime.ifMinded("__keirin_repeats", I));
+    CallInst *Call = Runtime.call(At, Name, {A.Address}, I->getDebugLoc());
+    Runtime.keepsNot(Call, 0);
+    Call->addFnAttr(Attribute::get(I->getContext(), Known::Seldom));
+    unwatched(I);
+  }
+
   void pass(State &Here, Instruction &I) {
     auto Base = OfBase.find(&I);
     if (Base != OfBase.end())
@@ -214,6 +243,7 @@ private:
 
   Function &F;
   Accesses &Memory;
+  Calls &Runtime;
   AAResults &Aliases;
   std::vector<Location> Locations;
   /// Of each location the memory as some instruction names it.
@@ -222,7 +252,7 @@ private:
   DenseMap<Instruction *, Use> At;
   DenseMap<std::pair<unsigned, unsigned>, bool> Met;
   DenseMap<BasicBlock *, State> Ends;
-  std::vector<Instruction *> Redundant;
+  std::vector<Instruction *> Redundant, Repeated;
 };
 
 } // namespace keirin

@@ -43,7 +43,7 @@ pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
 pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD, RECENT_WRITES};
 pub(crate) use possible::POSSIBLE;
 pub(crate) use ranges::{is_known, is_known_or_expected};
-pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT};
+pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT, patterns};
 
 /// For each code of bytes the bytes, for the hooks.
 pub(crate) static RUNS: [u8; 64] = runs::BYTES;

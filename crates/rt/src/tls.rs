@@ -16,6 +16,11 @@ global_asm!(
     ".size __keirin_tls,128",
     "__keirin_tls:",
     ".zero 128",
+    ".globl __keirin_known_1",
+    ".type __keirin_known_1,@object",
+    ".size __keirin_known_1,16",
+    "__keirin_known_1:",
+    ".zero 16",
     ".text",
 );
 
@@ -51,6 +56,11 @@ pub(crate) const PENDING: usize = 104;
 const CREATES_WORKERS: usize = 112;
 /// Offset of the pointer to the task of a Rust program that this thread runs, if it is untold.
 const UNTOLD: usize = 120;
+
+/// Offsets of what a word of the shadow looks like whose bytes the step has all read, or written; 0: always ask. Programs look at
+/// them, under the name `__keirin_known_1` (`crates/pass/src/known.h`).
+const KNOWN_READ: usize = 128;
+const KNOWN_WROTE: usize = 136;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -162,6 +172,9 @@ pub(crate) fn set_note(offset: usize) {
 #[inline]
 pub(crate) fn set_task(step: u64) {
     set::<TASK>(step as usize);
+    let [read, wrote] = if step == 0 { [0; 2] } else { crate::tasks::patterns(step) };
+    set::<KNOWN_READ>(read as usize);
+    set::<KNOWN_WROTE>(wrote as usize);
 }
 
 /// What [`set_task`] has told.

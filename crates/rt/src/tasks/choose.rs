@@ -16,7 +16,7 @@ use keirin_core::analysis::tasks::several::Both;
 use keirin_core::analysis::tasks::spd3::Spd3;
 use keirin_core::event::AccessKind;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An access that may be one of the commonest: see [`TaskDriver::short_access`].
 type ShortAccess = Box<dyn Fn(&mut Thread, AccessKind, (usize, usize), usize, usize) -> bool + Send + Sync>;
@@ -51,8 +51,15 @@ pub(crate) fn short_access() -> Option<&'static ShortAccess> {
     SHORT.get()
 }
 
+/// Not 0 if somebody wants to hear of accesses that are nothing new to races: the step has accessed the same bytes before, with nothing in
+/// between that could make a difference. Programs that were built with `--lean` look at it themselves.
+#[allow(non_upper_case_globals)]
+#[unsafe(no_mangle)]
+static __keirin_repeats: AtomicU32 = AtomicU32::new(1);
+
 fn start<A: KeepsPlain + Send + Sync + 'static>(analysis: A) -> &'static dyn Watcher {
     let driver: &'static TaskDriver<A> = Box::leak(Box::new(TaskDriver::new(analysis)));
+    __keirin_repeats.store(u32::from(!A::ONLY_RACES), Ordering::Relaxed);
     let _ = SHORT.set(Box::new(|thread, kind, bytes, pc, run_at| {
         driver.short_access(thread, kind, bytes, pc, run_at)
     }));

@@ -80,20 +80,28 @@ pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
     (number & ((1 << SECOND_SHIFT) - 1) == rest).then_some((write, read))
 }
 
+/// What a word looks like, in [`READ_MASK`] and [`WROTE_MASK`], that tells that a step has read all bytes, and that it has written them.
+/// Programs that were built with `--lean` look for it themselves.
+pub(crate) fn patterns(step: u64) -> [u64; 2] {
+    [step << SECOND_SHIFT | runs::ALL << SECOND_BYTES_SHIFT, written_only(step)]
+}
+
+/// What counts of a word there: beside a write or as the second of two reads, and as the last write.
+const READ_MASK: u64 = STEP << SECOND_SHIFT | runs::ALL << SECOND_BYTES_SHIFT | RECORD;
+const WROTE_MASK: u64 = STEP << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT | FORM;
+
 /// True if a word tells that a step has done an access of all bytes, or one that makes it superfluous. The hooks look for the same.
 #[inline(always)]
 pub(super) fn is_known(number: u64, kind: AccessKind, step: u64) -> bool {
-    let first = STEP << FIRST_SHIFT;
-    let written = first | runs::ALL << FIRST_BYTES_SHIFT | FORM;
-    if (number ^ written_only(step)) & written == 0 {
+    let [read, wrote] = patterns(step);
+    if (number ^ wrote) & WROTE_MASK == 0 {
         return true;
     }
     let all_read = runs::ALL << SECOND_BYTES_SHIFT;
-    // Beside a write, the second of two reads, the first of two.
-    let read = STEP << SECOND_SHIFT | all_read | RECORD;
-    let among = first | all_read | FORM;
+    // Or the first of two reads.
+    let among = STEP << FIRST_SHIFT | all_read | FORM;
     kind == AccessKind::Read
-        && ((number ^ (step << SECOND_SHIFT | all_read)) & read == 0
+        && ((number ^ read) & READ_MASK == 0
             || (number ^ (step << FIRST_SHIFT | all_read | READERS)) & among == 0)
 }
 
@@ -471,5 +479,19 @@ fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
     }
     if any {
         sections::memory_forgotten();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The compiler pass has the same numbers.
+    #[test]
+    fn programs_look_at_the_same_bits() {
+        let pass = include_str!("../../../pass/src/known.h");
+        let words = ADDRESS_MASK & !(WORD_BYTES - 1);
+        assert!(pass.contains(&format!("WordsMask = {words:#x}, ShadowBase = {:#x};", SHADOW.base)));
+        assert!(pass.contains(&format!("WroteMask = {WROTE_MASK:#x}, ReadMask = {READ_MASK:#x};")));
     }
 }
