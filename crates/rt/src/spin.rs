@@ -51,8 +51,11 @@ impl<T> Spin<T> {
             if let Some(guard) = self.try_lock() {
                 return guard;
             }
-            pause(tries);
-            tries = tries.wrapping_add(1);
+            // Who only looks does not take the line away from who holds the lock.
+            while self.locked.load(Ordering::Relaxed) {
+                pause(tries);
+                tries = tries.wrapping_add(1);
+            }
         }
     }
 }

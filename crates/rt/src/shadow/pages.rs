@@ -39,14 +39,15 @@ pub(crate) fn is_in_use(shadow: usize) -> bool {
 #[inline]
 pub(crate) fn admit(shadow: usize) -> bool {
     let (bits, shift) = bits(shadow);
-    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, false)
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, None)
 }
 
-/// The same, and the page is put on the list of [`for_each`].
+/// The same, and the page is put on the list of [`for_each`]. If the kernel is asked for pages ahead, `ahead` is called with the address of the
+/// first one and their bytes.
 #[inline]
-pub(crate) fn admit_listed(shadow: usize) -> bool {
+pub(crate) fn admit_listed(shadow: usize, ahead: fn(usize, usize)) -> bool {
     let (bits, shift) = bits(shadow);
-    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, true)
+    bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, Some(ahead))
 }
 
 /// So few pages are not worth asking for at once.
@@ -82,12 +83,15 @@ fn in_use_before(page: usize) -> usize {
 
 /// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
 /// order: that is several times cheaper than to have each one come when it is needed, first to be read and then to be written.
-fn ask_ahead(page: usize) {
+fn ask_ahead(page: usize, ahead_as_well: Option<fn(usize, usize)>) {
     if !page.is_multiple_of(LEAST_AHEAD) {
         return;
     }
     if let Some(count) = ahead(page, in_use_before(page)) {
         let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
+        if let Some(more) = ahead_as_well {
+            more(first, bytes);
+        }
         let first = first as *mut libc::c_void;
         // SAFETY: the range lies in the shadow, whose content does not change. Where the kernel does not know how, the
         // pages come when they are needed.
@@ -101,16 +105,16 @@ fn ask_ahead(page: usize) {
 }
 
 #[cold]
-fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32, listed: bool) -> bool {
+fn admit_page(shadow: usize, bits: &AtomicU64, shift: u32, listed: Option<fn(usize, usize)>) -> bool {
     if USED.load(Ordering::Relaxed) >= MOST.load(Ordering::Relaxed) {
         return false;
     }
     if bits.fetch_or(IN_USE << shift, Ordering::Relaxed) >> shift & IN_USE == 0 {
         USED.fetch_add(1, Ordering::Relaxed);
-        if listed {
+        if listed.is_some() {
             LIST.lock().push(shadow / PAGE_BYTES * PAGE_BYTES);
         }
-        ask_ahead((shadow - SHADOW.base) / PAGE_BYTES);
+        ask_ahead((shadow - SHADOW.base) / PAGE_BYTES, listed);
     }
     true
 }

@@ -19,7 +19,7 @@
 //! the memory is forgotten, and are then leaked into the next use of the line: they are never given back, so that nobody meets one that is
 //! gone.
 
-use crate::layout::{ADDRESS_MASK, SHADOW, WORD_BYTES};
+use crate::layout::{ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
 use crate::places::PlaceNumber;
 use crate::spin::pause;
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -65,6 +65,17 @@ fn in_table(number: u64, bits: u64) -> impl Iterator<Item = &'static AtomicU32> 
         left &= left - 1;
         Some(known)
     })
+}
+
+/// Asks the kernel for the places of a stretch of memory whose words are about to be used, one after the other.
+#[cold]
+pub(super) fn ask_ahead(addr: usize, size: usize) {
+    let lines = (addr & ADDRESS_MASK) / LINE_BYTES;
+    let first = (BASE + lines * ENTRY_BYTES) & !(PAGE_BYTES - 1);
+    let end = BASE + (lines + size / LINE_BYTES) * ENTRY_BYTES;
+    // SAFETY: the range lies in this part of the shadow, whose content does not change. Where the kernel does not know how, the pages come
+    // when they are needed.
+    unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_POPULATE_WRITE) };
 }
 
 /// Has the processor fetch where a place of the half word at an address is, which is about to be asked for.
@@ -149,8 +160,10 @@ pub(super) fn own(addr: usize) -> Option<OwnedLine> {
 fn wait_for(entry: &'static AtomicU64, second: &'static AtomicU64) -> Option<OwnedLine> {
     let mut tries = 0;
     while crate::watch::is_on() {
-        let first = entry.load(Ordering::Relaxed) & !OWNED;
-        if entry.compare_exchange(first, first | OWNED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+        let first = entry.load(Ordering::Relaxed);
+        if first & OWNED == 0
+            && entry.compare_exchange(first, first | OWNED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        {
             return Some(OwnedLine { first, entry, second });
         }
         pause(tries);

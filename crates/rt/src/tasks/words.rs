@@ -351,7 +351,10 @@ impl TaskWord {
     /// True if something may be put into it. False: the memory is used up.
     #[inline(always)]
     pub(super) fn admit(&self) -> bool {
-        pages::admit_listed(self.address())
+        // What lies behind the words is used as they are.
+        pages::admit_listed(self.address(), |shadow, bytes| {
+            sites::ask_ahead(Self::program_address(shadow), bytes);
+        })
     }
 
     /// Which words of a line have something to remember.
