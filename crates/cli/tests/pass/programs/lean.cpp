@@ -90,6 +90,13 @@ UNDER_TEST void of_parts(Both *from, int *to) {
   to[3] = from->whole;
 }
 
+// Small objects.
+struct Pair { long left, right; };
+struct Six { long values[6]; };
+UNDER_TEST void copy_of_two(Pair *to, const Pair *from) { *to = *from; }
+UNDER_TEST void copy_of_six(Six *to, const Six *from) { *to = *from; }
+UNDER_TEST void zeros(Six *to) { *to = Six(); }
+
 int main() {
   SHOW(fill(a, 3));
   SHOW(fill(a, 0));
@@ -131,4 +138,8 @@ int main() {
   SHOW(behind_a_lock(&flag, word));
   SHOW(three_writes(&flag, word));
   SHOW(of_parts((Both *)half, word));
+  SHOW(copy_of_two((Pair *)a, (Pair *)b));
+  SHOW(copy_of_two((Pair *)a, (Pair *)a));
+  SHOW(copy_of_six((Six *)a, (Six *)b));
+  SHOW(zeros((Six *)a));
 }
