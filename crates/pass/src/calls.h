@@ -85,6 +85,14 @@ public:
     return Known;
   }
 
+  /// Numbers that stay.
+  Constant *words(ArrayRef<uint64_t> Numbers) {
+    Constant *All = ConstantDataArray::get(Context, Numbers);
+    auto *Global = new GlobalVariable(M, All->getType(), true, GlobalValue::PrivateLinkage, All, "keirin.words");
+    Global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return Global;
+  }
+
   Module &M;
   LLVMContext &Context;
   Type *Void, *Int, *Word;

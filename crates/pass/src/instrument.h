@@ -35,8 +35,8 @@ inline BasicBlock *blockBetween(Instruction *From, BasicBlock *To) {
 class Instrument {
 public:
   Instrument(Plan &What, Surroundings &Around, Calls &Runtime, Unfollowed &Missing, const Options &Asked)
-      : What(What), Around(Around), Runtime(Runtime), Missing(Missing), Asked(Asked), Known(Around, Runtime), Numbers(What.F, Runtime),
-        Told(Runtime, Known, Numbers) {}
+      : What(What), Around(Around), Runtime(Runtime), Missing(Missing), Asked(Asked), Known(Around, Runtime), Numbers(What.F, Runtime.Int, Runtime, "keirin.reads"),
+        Sides(What.F, Runtime.Word, Runtime, "keirin.side"), Told(Runtime, Known, Numbers) {}
 
   void run() {
     if (Asked.Values)
@@ -119,8 +119,10 @@ private:
   /// Tells what another side would do, behind the condition that decides about it. False if nothing of it can be told.
   bool sideOf(Branch &B, unsigned Executed, unsigned Other, ArrayRef<Formula> Conditions, IRBuilder<> &At, bool &Reported) {
     Target &T = *B.Targets[Other];
-    // Before all else: the call keeps what is cloned on one side from being made one with what is on the other.
-    CallInst *Condition = say(At, B, isa<BranchInst>(B.At) && Executed == 0, Conditions[Other]);
+    auto Say = [&](IRBuilder<> &Here) { return say(Here, B, isa<BranchInst>(B.At) && Executed == 0, Conditions[Other]); };
+    // Before all else: the call keeps what is cloned on one side from being made one with what is on the other. Without values the two
+    // are apart anyway, each where it is reached only if other sides matter.
+    CallInst *Condition = Asked.Values ? Say(At) : nullptr;
     Slice Addresses(T.Does, *B.At, What.Dominators, Around.Memory, At);
     std::vector<Ready> Steps;
     auto Lost = [&](const Step &S) {
@@ -142,16 +144,41 @@ private:
     while (!Steps.empty() && !Steps.back().What->isAccess())
       Steps.pop_back();
     if (Steps.empty()) {
-      Condition->eraseFromParent();
+      if (Condition)
+        Condition->eraseFromParent();
       return false;
     }
+    bool Whole = !Asked.Values && all_of(Steps, [](const Ready &R) { return isa<ConstantInt>(R.Size); });
+    IRBuilder<> Each(Whole ? unlessTold(At, Steps, B) : &*At.GetInsertPoint());
+    if (!Asked.Values)
+      Say(Each);
     DebugLoc Last;
     for (const Ready &R : Steps) {
       Last = place(R.What->At, R.What->Where, B);
-      tell(At, R, Last);
+      tell(Each, R, Last);
     }
-    Runtime.call(At, "__keirin_other_end", {}, Last);
+    Runtime.call(Each, "__keirin_other_end", {}, Last);
     return true;
+  }
+
+  /// A place that is reached only if the runtime, which is shown a side as a whole, has not heard all of it before.
+  Instruction *unlessTold(IRBuilder<> &At, ArrayRef<Ready> Steps, Branch &B) {
+    SmallVector<uint64_t, 16> Kinds;
+    SmallVector<Value *, 16> Where;
+    for (const Ready &R : Steps) {
+      uint64_t Size = R.What->isAccess() ? cast<ConstantInt>(R.Size)->getZExtValue() : 0;
+      Kinds.push_back(R.What->What | (R.What->Shared ? 4 : 0) | Size << 8);
+      Where.push_back(At.CreatePtrToInt(R.Address, Runtime.Word));
+    }
+    Value *Memory = Sides.holding(At, Where);
+    Value *Arguments[] = {Runtime.words(Kinds), Memory, Runtime.number(Steps.size())};
+    CallInst *Call = Runtime.call(At, "__keirin_other_side", Runtime.Int, Arguments, B.At->getDebugLoc());
+    Runtime.keepsNot(Call, 1);
+    Instruction *Behind = &*At.GetInsertPoint();
+    MDNode *Seldom = MDBuilder(Runtime.Context).createBranchWeights(1, 1000);
+    Instruction *Within = SplitBlockAndInsertIfThen(At.CreateIsNull(Call), Behind, false, Seldom);
+    At.SetInsertPoint(Behind);
+    return Within;
   }
 
   /// What the other side would write, if that is known here.
@@ -270,7 +297,7 @@ private:
   Unfollowed &Missing;
   const Options &Asked;
   Formulas Known;
-  Scratch Numbers;
+  Scratch Numbers, Sides;
   Values Told;
 };
 

@@ -7,26 +7,30 @@
 
 namespace keirin {
 
-/// Memory of a function for the numbers of reads that are handed to the runtime.
+/// Memory of a function for numbers that are handed to the runtime.
 class Scratch {
 public:
-  Scratch(Function &F, Calls &Runtime) : F(F), Runtime(Runtime) {}
+  Scratch(Function &F, Type *Of, Calls &Runtime, StringRef Name) : F(F), Of(Of), Runtime(Runtime), Name(Name) {}
 
   Value *holding(IRBuilder<> &At, ArrayRef<Value *> Numbers) {
     if (Numbers.empty())
       return Runtime.nothing();
     if (!Memory) {
       IRBuilder<> Start(&*F.getEntryBlock().getFirstInsertionPt());
-      Memory = Start.CreateAlloca(ArrayType::get(Runtime.Int, 32), nullptr, "keirin.reads");
+      Memory = Start.CreateAlloca(ArrayType::get(Of, Numbers.size()), nullptr, Name);
+    } else if (Memory->getAllocatedType()->getArrayNumElements() < Numbers.size()) {
+      Memory->setAllocatedType(ArrayType::get(Of, Numbers.size()));
     }
     for (unsigned K = 0; K < Numbers.size(); ++K)
-      unwatched(At.CreateStore(Numbers[K], At.CreateConstInBoundsGEP1_64(Runtime.Int, Memory, K)));
+      unwatched(At.CreateStore(Numbers[K], At.CreateConstInBoundsGEP1_64(Of, Memory, K)));
     return Memory;
   }
 
 private:
   Function &F;
+  Type *Of;
   Calls &Runtime;
+  StringRef Name;
   AllocaInst *Memory = nullptr;
 };
 

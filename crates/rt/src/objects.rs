@@ -19,7 +19,7 @@ pub(crate) struct ObjectsAt<'a, S, H> {
 }
 
 enum Object<S, H> {
-    Lock(LockId, Lock<S, H>),
+    Lock(LockId, Lock<S, H>, Vanishes),
     Condition(ConditionId, S),
     Barrier(BarrierId, Barrier<S>),
     Token(S),
@@ -32,13 +32,29 @@ impl<S, H> Default for Objects<S, H> {
     }
 }
 
+/// Part of each lock: however it goes, that is counted.
+struct Vanishes;
+
+impl Drop for Vanishes {
+    fn drop(&mut self) {
+        VANISHED_LOCKS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 static LOCKS: AtomicU32 = AtomicU32::new(0);
+static VANISHED_LOCKS: AtomicU32 = AtomicU32::new(0);
 static CONDITIONS: AtomicU32 = AtomicU32::new(0);
 static BARRIERS: AtomicU32 = AtomicU32::new(0);
 
 /// How many locks there were so far.
 pub(crate) fn locks() -> u32 {
     LOCKS.load(Ordering::Relaxed)
+}
+
+/// How many locks are no more. As long as that stays the same, what is known of a lock by its address is about the same lock.
+#[inline]
+pub(crate) fn vanished_locks() -> u32 {
+    VANISHED_LOCKS.load(Ordering::Relaxed)
 }
 
 /// Finds a thing of one kind, or makes one with the next number.
@@ -86,15 +102,18 @@ impl<S: Default, H: Copy + PartialEq> ObjectsAt<'_, S, H> {
     /// The lock at this address. True if it is new.
     pub(crate) fn lock(&mut self) -> (LockId, &mut Lock<S, H>, bool) {
         let known = self.known_lock().is_some();
-        let make = || Object::Lock(LockId(LOCKS.fetch_add(1, Ordering::Relaxed)), Lock::default());
-        let (id, lock) = find_or_make!(self, Lock(id, lock), make());
+        let make = || {
+            let id = LockId(LOCKS.fetch_add(1, Ordering::Relaxed));
+            Object::Lock(id, Lock::default(), Vanishes)
+        };
+        let (id, lock, _) = find_or_make!(self, Lock(id, lock, _vanishes), make());
         (*id, lock, !known)
     }
 
     /// The lock at this address, if it was ever taken.
     pub(crate) fn known_lock(&mut self) -> Option<(LockId, &mut Lock<S, H>)> {
         self.list.iter_mut().find_map(|object| match object {
-            (byte, Object::Lock(id, lock)) if *byte == self.byte => Some((*id, lock)),
+            (byte, Object::Lock(id, lock, _)) if *byte == self.byte => Some((*id, lock)),
             _ => None,
         })
     }
@@ -138,7 +157,7 @@ impl<S: Default, H> Objects<S, H> {
     pub(crate) fn for_each(&mut self, mut show: impl FnMut(&mut S)) {
         for (_, object) in &mut self.0 {
             match object {
-                Object::Lock(_, lock) => show(&mut lock.sync),
+                Object::Lock(_, lock, _) => show(&mut lock.sync),
                 Object::Condition(_, sync) | Object::Token(sync) | Object::Atomic(sync) => show(sync),
                 Object::Barrier(_, barrier) => barrier.for_each(&mut show),
             }

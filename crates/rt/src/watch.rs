@@ -15,10 +15,10 @@ mod tasks;
 
 pub use atomics::{atomic, load, modify};
 pub use branches::{
-    atomic_of_library, branch, loop_entered, loop_iterated, loop_left, other_access, other_end, other_lock,
-    other_value, read_value, write_value,
+    SideStep, atomic_of_library, branch, loop_entered, loop_iterated, loop_left, other_access, other_end,
+    other_lock, other_side, other_value, read_value, write_value,
 };
-pub(crate) use branches::{minds_other_sides, order_decides};
+pub(crate) use branches::{StepOfSide, minds_other_sides, order_decides};
 pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
 pub(crate) use synchronization::{atomic_awaited, lock_changed};
 pub use synchronization::{

@@ -2,6 +2,7 @@
 
 use crate::record::Recorder;
 use crate::thread::Thread;
+use crate::watch::SideStep;
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::LastUse;
 use keirin_core::event::{AccessKind, AtomicKind, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId};
@@ -53,6 +54,11 @@ pub(crate) trait Watcher: Sync {
     /// A lock that this side would acquire or release.
     fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, pc: usize) {
         let _ = (thread, lock, mode, acquire, pc);
+    }
+    /// The other side of a branch as a whole. True if all of it tells nothing new.
+    fn other_side(&self, thread: &mut Thread, side: &[SideStep], at: &[usize]) -> bool {
+        let _ = (thread, side, at);
+        false
     }
     /// No more is known of this side.
     fn other_end(&self, thread: &mut Thread) {

@@ -7,7 +7,7 @@
 use crate::intercept::arch::hooks;
 use crate::intercept::plain;
 use crate::passes::{self, Pass};
-use crate::watch;
+use crate::watch::{self, SideStep};
 use keirin_core::event::{AccessKind, LockMode};
 use libc::{c_char, c_void};
 
@@ -92,6 +92,27 @@ hooks! {
             passes::add(&*about);
         }
     }
+}
+
+/// A side that was not taken, as a whole: what it would do, and where. Gives 1 if it need not be told one by one. (It has no place of its own, so that
+/// no return address is needed.)
+///
+/// # Safety
+/// `side` and `addresses` are so many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __keirin_other_side(
+    side: *const SideStep,
+    addresses: *const usize,
+    count: u32,
+) -> u32 {
+    // SAFETY: by the contract of this function.
+    let (side, at) = unsafe {
+        (
+            std::slice::from_raw_parts(side, count as usize),
+            std::slice::from_raw_parts(addresses, count as usize),
+        )
+    };
+    u32::from(watch::other_side(side, at))
 }
 
 /// A value was written. (Its place is that of the access, so that no return address is needed.)

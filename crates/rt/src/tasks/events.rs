@@ -10,6 +10,7 @@ use crate::objects::ObjectsAt;
 use crate::record::Recorder;
 use crate::shadow::pages;
 use crate::thread::{Registry, SpawnsAt, Thread};
+use crate::watch::SideStep;
 use crate::watcher::{OtherSides, Watcher};
 use crate::{blocks, own, tbb, telling, tls};
 use keirin_core::analysis::Statistic;
@@ -57,7 +58,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// Gives the state of a thread back that will not be used any more.
-    fn drop_state(&self, thread: &mut Thread) {
+    pub(super) fn drop_state(&self, thread: &mut Thread) {
         if !thread.state.is_null() {
             let worker = WorkerOf(thread.state.cast());
             self.workers.lock().retain(|other| *other != worker);
@@ -293,6 +294,10 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         if layout::is_program(lock, 1) {
             self.possible_lock(thread, lock, mode, acquire);
         }
+    }
+
+    fn other_side(&self, thread: &mut Thread, side: &[SideStep], at: &[usize]) -> bool {
+        self.side_adds_nothing(thread, side, at)
     }
 
     fn other_end(&self, thread: &mut Thread) {

@@ -172,20 +172,25 @@ impl Recent {
         }
     }
 
-    /// True if the step has told an access lately, under these locks.
-    pub(super) fn has(
-        &self,
-        (now, locks): (LocksetId, LocksetId),
-        kind: AccessKind,
-        addr: usize,
-        size: usize,
-    ) -> bool {
+    /// The turn that the step has, or had, under some locks, if it is remembered; those that it holds now are the first ones.
+    #[inline]
+    pub(super) fn turn_under(&self, (now, locks): (LocksetId, LocksetId)) -> Option<u64> {
+        if now == locks {
+            return Some(self.turn);
+        }
         let (of, turn) = self.of_locks[locks.number() as usize % Self::LOCKSETS];
-        let turn = if now == locks { self.turn } else { turn };
-        let known = now == locks || (of == locks && turn >= self.first_turn);
+        (of == locks && turn >= self.first_turn).then_some(turn)
+    }
+
+    /// True if the step has told an access lately, in a turn of its own.
+    #[inline]
+    pub(super) fn has(&self, turn: u64, kind: AccessKind, addr: usize, size: usize) -> bool {
         let entry = Self::entry(turn, kind, addr, size);
         // SAFETY: so many entries were mapped.
-        known && !self.entries.is_null() && unsafe { *self.entries.add(Self::place(kind, addr)) == entry }
+        size <= Self::LARGEST
+            && size.is_power_of_two()
+            && !self.entries.is_null()
+            && unsafe { *self.entries.add(Self::place(kind, addr)) == entry }
     }
 
     /// Some memory is another's from now on. True if the hooks must be told.

@@ -20,260 +20,41 @@
 //! nothing about the order in which the run takes its locks.
 //!
 //! **Left out:** what a step does that all others come before or after; what the step has done itself without locks, as then the
-//! real access says it all; what it has told before ([`told`]); groups of locations; more than [`MOST_WORDS`] words.
+//! real access says it all; what it has told before ([`told`], and [`sides`] for a whole side at once); groups of locations; more than [`MOST_WORDS`] words.
 //!
 //! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
 //! with possible accesses has cells twice.
 //!
-//! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
-//! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone. The copy of the history: its thread.
+//! **Who may touch what.** The words and their second cells: see [`table`]. The copy of the history: its thread.
 
+mod sides;
+mod table;
 mod told;
 
+pub(super) use table::Possible;
+
+use super::plain::past;
 use super::words::{Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
 use crate::layout::WORD_BYTES;
 use crate::places;
 use crate::shadow::{Cells, words as words_of};
-use crate::spin::Spin;
 use crate::thread::Thread;
 use crate::watch;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
+use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::{Relation, StepId};
-use rustc_hash::FxHashMap;
+use sides::Supposed;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use table::{MOST_WORDS, SEVERAL};
 use told::{Access, By, Told};
 
 /// Part of the size in a place: it is a possible access.
 pub(crate) const POSSIBLE: u32 = 0x80;
-
-/// Bytes whose words have their bits in one number.
-const BLOCK_BYTES: usize = 64 * WORD_BYTES;
-/// Log2 of how many such numbers there are.
-const BLOCKS_BITS: u32 = 16;
-/// Parts of the table.
-const PARTS: usize = 64;
-/// In place of a stretch of memory: there is none, or there are several.
-const NOBODY: usize = 0;
-const OWNERS: usize = usize::MAX;
-/// In place of a step: there are several, of which none comes after all others.
-const SEVERAL: u32 = StepId::NONE.0 - 1;
-/// So many words can have second cells.
-const MOST_WORDS: usize = 1 << 20;
-
-/// The words with possible accesses, each with its second cells.
-type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAnalysis>::Cell>>;
-
-/// All possible accesses.
-pub(super) struct Possible<A: KeepsPlain> {
-    any: AtomicBool,
-    bits: Box<[AtomicU64]>,
-    /// For each of these numbers the one stretch of memory whose words have their bits there; or [`NOBODY`], or [`OWNERS`].
-    owners: Box<[AtomicUsize]>,
-    /// For each of them the step that all others with possible accesses there come before; or [`SEVERAL`].
-    last_steps: Box<[AtomicU32]>,
-    parts: Box<[Spin<Part<A>>]>,
-    words: AtomicUsize,
-    /// How often words were forgotten that have some.
-    forgotten: AtomicU32,
-    /// Accesses that were told, and those for which there was no room.
-    accesses: AtomicU64,
-    refused: AtomicU64,
-}
-
-impl<A: KeepsPlain> Default for Possible<A> {
-    fn default() -> Self {
-        Self {
-            any: AtomicBool::new(false),
-            bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
-            owners: (0..1usize << BLOCKS_BITS).map(|_| AtomicUsize::new(NOBODY)).collect(),
-            last_steps: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(StepId::NONE.0)).collect(),
-            parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
-            words: AtomicUsize::new(0),
-            forgotten: AtomicU32::new(0),
-            accesses: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
-        }
-    }
-}
-
-impl<A: KeepsPlain> Possible<A> {
-    /// Where the words around an address have their bits.
-    #[inline(always)]
-    fn block_index(addr: usize) -> usize {
-        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - BLOCKS_BITS)) as usize
-    }
-
-    /// The bits of the words around an address.
-    #[inline(always)]
-    fn block(&self, addr: usize) -> &AtomicU64 {
-        &self.bits[Self::block_index(addr)]
-    }
-
-    /// The bit of the word that holds an address.
-    #[inline(always)]
-    fn bit(addr: usize) -> u64 {
-        1 << (addr % BLOCK_BYTES / WORD_BYTES)
-    }
-
-    /// The part that has the words around an address.
-    fn part(&self, addr: usize) -> &Spin<Part<A>> {
-        &self.parts[Self::block_index(addr) % PARTS]
-    }
-
-    /// A word gets second cells; the caller holds the lock of its part.
-    fn own(&self, word: usize) {
-        self.words.fetch_add(1, Ordering::Relaxed);
-        let owner = &self.owners[Self::block_index(word)];
-        let block = word / BLOCK_BYTES;
-        if owner.load(Ordering::Relaxed) != block {
-            let is_free = owner.load(Ordering::Relaxed) == NOBODY;
-            owner.store(if is_free { block } else { OWNERS }, Ordering::Relaxed);
-        }
-    }
-
-    /// A word has no second cells any more; the caller holds the lock of its part. If its bit is its own, nobody looks there any more.
-    fn disown(&self, word: usize) {
-        self.words.fetch_sub(1, Ordering::Relaxed);
-        let index = Self::block_index(word);
-        if self.owners[index].load(Ordering::Relaxed) != word / BLOCK_BYTES {
-            return;
-        }
-        let bit = Self::bit(word);
-        if self.bits[index].fetch_and(!bit, Ordering::SeqCst) == bit {
-            self.owners[index].store(NOBODY, Ordering::Relaxed);
-            self.last_steps[index].store(StepId::NONE.0, Ordering::SeqCst);
-        }
-    }
-
-    /// False if no possible access was told since one task was alone.
-    #[inline(always)]
-    pub(super) fn is_any(&self) -> bool {
-        self.any.load(Ordering::Relaxed)
-    }
-
-    /// False if a word has no possible accesses.
-    #[inline(always)]
-    pub(super) fn may_have(&self, addr: usize) -> bool {
-        self.block(addr).load(Ordering::Relaxed) & Self::bit(addr) != 0
-    }
-
-    /// False if no word of a range has possible accesses.
-    fn may_be_in(&self, addr: usize, size: usize) -> bool {
-        self.may_be_there(addr, size, |_| true)
-    }
-
-    /// The same, as far as some steps matter.
-    #[inline(always)]
-    fn may_be_there(&self, addr: usize, size: usize, mut matters: impl FnMut(&AtomicU32) -> bool) -> bool {
-        let (mut from, end) = (addr, addr + size);
-        while from < end {
-            let to = end.min((from | (BLOCK_BYTES - 1)) + 1);
-            // All bits from the first word on, up to the last one.
-            let mask = (u64::MAX << Self::bit(from).trailing_zeros())
-                & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()));
-            let index = Self::block_index(from);
-            if self.bits[index].load(Ordering::Relaxed) & mask != 0 && matters(&self.last_steps[index]) {
-                return true;
-            }
-            from = to;
-        }
-        false
-    }
-
-    /// Forgets a range.
-    pub(super) fn forget(&self, addr: usize, size: usize) {
-        const LONG: usize = 1 << 16;
-        if !self.is_any() || size == 0 {
-            return;
-        }
-        if size > LONG {
-            for part in &self.parts {
-                part.lock().retain(|word, cells| {
-                    let mask = bytes_within(*word, addr, size);
-                    if mask != 0 {
-                        self.forgotten.fetch_add(1, Ordering::Relaxed);
-                        cells.forget(mask);
-                        if cells.is_empty() {
-                            self.disown(*word);
-                        }
-                    }
-                    !cells.is_empty()
-                });
-            }
-            return;
-        }
-        if !self.may_be_in(addr, size) {
-            return;
-        }
-        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
-            let mut part = self.part(word).lock();
-            if let Some(cells) = part.get_mut(&word) {
-                self.forgotten.fetch_add(1, Ordering::Relaxed);
-                cells.forget(mask);
-                if cells.is_empty() {
-                    part.remove(&word);
-                    self.disown(word);
-                }
-            }
-        }
-    }
-
-    /// One task is alone: what was told so far comes before all that follows.
-    pub(super) fn renew(&self) {
-        if !self.is_any() {
-            return;
-        }
-        self.any.store(false, Ordering::Relaxed);
-        self.forgotten.fetch_add(1, Ordering::Relaxed);
-        for part in &self.parts {
-            let mut part = part.lock();
-            for word in part.keys() {
-                let index = Self::block_index(*word);
-                self.bits[index].store(0, Ordering::Relaxed);
-                self.owners[index].store(NOBODY, Ordering::Relaxed);
-                self.last_steps[index].store(StepId::NONE.0, Ordering::Relaxed);
-            }
-            self.words.fetch_sub(part.len(), Ordering::Relaxed);
-            part.clear();
-        }
-    }
-
-    /// Shows all steps, while nobody else is at work.
-    pub(super) fn visit_steps(&self, mut visit: impl FnMut(&mut StepId)) {
-        if !self.is_any() {
-            return;
-        }
-        for last in &self.last_steps {
-            let mut step = StepId(last.load(Ordering::Relaxed));
-            if step.is_some() && step.0 != SEVERAL {
-                visit(&mut step);
-                last.store(step.0, Ordering::Relaxed);
-            }
-        }
-        for part in &self.parts {
-            for (_, cell) in part.lock().values_mut().flat_map(Cells::iter_mut) {
-                A::visit_steps(cell, &mut visit);
-            }
-        }
-    }
-
-    /// How many accesses were told, and how many of them were not looked at for lack of room.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        (self.accesses.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
-    }
-}
-
-/// The bytes of a word that lie in a range.
-fn bytes_within(word: usize, addr: usize, size: usize) -> u8 {
-    let end = addr.saturating_add(size);
-    (0..WORD_BYTES).filter(|byte| (addr..end).contains(&(word + byte))).fold(0, |mask, byte| mask | 1 << byte)
-}
 
 /// True if some step of a finding is a possible access.
 fn takes_part(steps: &[RawStep]) -> bool {
@@ -309,24 +90,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         let by = self.by(worker);
-        let told = |(word, mask), by| {
-            let has = |is_possible| worker.beside.told.has(Access { kind, word, mask, is_possible }, by);
-            has(true) || has(false)
-        };
-        if by.is_some_and(|by| words_of(addr, size).all(|part| told(part, by))) {
+        let under = Self::under(worker, by, worker.side.as_ref().map(History::locks));
+        if self.adds_nothing(worker, under, (kind, addr, size)) {
             return;
-        }
-        let plain = worker.side.is_none() && self.is_plain(worker);
-        let me = number_of(worker.step);
-        if plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me)) {
-            return;
-        }
-        if A::ONLY_RACES && size <= 16 && size.is_power_of_two() {
-            let now = worker.data.history.locks();
-            let locks = worker.side.as_ref().map_or(now, History::locks);
-            if worker.recent.has((now, locks), kind, addr, size) {
-                return;
-            }
         }
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -352,9 +118,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 drop(part);
                 if A::ONLY_RACES {
                     // After it can be seen by others: who comes at the same time sees it, or is seen.
-                    self.on_cells(word, |cells| {
-                        self.access_beside(worker, findings, &at, what, false, Look::Compare(cells));
-                    });
+                    if !self.is_ordered(worker, what) {
+                        self.on_cells(word, |cells| {
+                            self.access_beside(worker, findings, &at, what, false, Look::Compare(cells));
+                        });
+                    }
                 }
                 if let Some(by) = by.filter(|_| nothing_new) {
                     worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
@@ -363,6 +131,82 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             worker.swap_side();
         }
         self.after(thread);
+    }
+
+    /// Under what a possible access would happen, by who does it; `locks` if the side takes or releases some.
+    #[inline]
+    fn under(worker: &Worker, by: Option<By>, locks: Option<LocksetId>) -> Under {
+        let now = worker.data.history.locks();
+        let turn = if A::ONLY_RACES { worker.recent.turn_under((now, locks.unwrap_or(now))) } else { None };
+        Under { by, locks, turn }
+    }
+
+    /// True if a possible access of the running step has nothing to say, for the step has told as much before, or has done as much.
+    #[inline(always)]
+    fn adds_nothing(
+        &self,
+        worker: &Worker,
+        under: Under,
+        (kind, addr, size): (AccessKind, usize, usize),
+    ) -> bool {
+        let told = &worker.beside.told;
+        let offset = addr % WORD_BYTES;
+        if let Some(by) = under.by {
+            // Mostly it is in one word.
+            let known = if offset + size <= WORD_BYTES {
+                let mask = (((1u32 << size) - 1) << offset) as u8;
+                told.has_any(kind, (addr - offset, mask), by)
+            } else {
+                words_of(addr, size).all(|part| told.has_any(kind, part, by))
+            };
+            if known {
+                return true;
+            }
+        }
+        under.turn.is_some_and(|turn| worker.recent.has(turn, kind, addr, size))
+            || self.has_done_all(worker, under, (kind, addr, size))
+    }
+
+    /// True if the words tell that the running step has done as much without locks.
+    #[inline]
+    fn has_done_all(
+        &self,
+        worker: &Worker,
+        under: Under,
+        (kind, addr, size): (AccessKind, usize, usize),
+    ) -> bool {
+        // That says it all, whatever locks others hold, if it is all about races.
+        let plain = if A::ONLY_RACES {
+            self.analysis.keeps_plain()
+        } else {
+            under.locks.is_none() && self.is_plain(worker)
+        };
+        let me = number_of(worker.step);
+        plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me))
+    }
+
+    /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step. (Who changes it at this
+    /// moment has marked it as busy before, and looks for possible accesses afterwards.)
+    #[inline]
+    fn is_ordered(&self, worker: &mut Worker, (kind, word, mask): (AccessKind, usize, u8)) -> bool {
+        let me = number_of(worker.step);
+        let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
+        let is_write = kind == AccessKind::Write;
+        match Form::of(TaskWord::of(word).load()) {
+            Some(Form::Plain { write, written, read, read_bytes }) => {
+                (written & mask == 0 || is_before(write))
+                    && (!is_write || read_bytes & mask == 0 || is_before(read))
+            }
+            Some(Form::Readers { english, hebrew, bytes, behind: false }) => {
+                !is_write || bytes & mask == 0 || (is_before(english) && is_before(hebrew))
+            }
+            Some(Form::Halves { steps, kind, behind: false }) => {
+                (!is_write && kind == AccessKind::Read)
+                    || ((mask & 0x0f == 0 || is_before(steps[0]))
+                        && (mask & 0xf0 == 0 || is_before(steps[1])))
+            }
+            _ => false,
+        }
     }
 
     /// The other side was told.
@@ -509,23 +353,27 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// A lock that the other side of a branch would take or release.
     pub(super) fn possible_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool) {
         let worker = self.supposing(thread);
-        let Some(id) = self.on_object(lock, |objects| {
-            let (id, _, new) = objects.lock();
-            if new {
-                crate::telling::new_lock(id, lock);
-            }
-            id
-        }) else {
-            return;
-        };
         let mut side = worker.side.take().unwrap_or_else(|| {
             let mut side = std::mem::take(&mut worker.beside.side_before);
             side.clone_from(&worker.data.history);
             side
         });
-        worker.sets.get_or_insert_default().suppose(&self.sets, &mut side, (id, mode), acquire);
+        if let Some(locks) = self.suppose(worker, side.locks(), (lock, mode), acquire) {
+            side.change(worker.sets.get_or_insert_default().up_to_date(&self.sets).0, locks);
+        }
         worker.side = Some(side);
     }
+}
+
+/// Under what a possible access would happen.
+#[derive(Clone, Copy)]
+struct Under {
+    /// Who would do it, as far as what was told before depends on it; none if all must be told.
+    by: Option<By>,
+    /// The locks, if the side takes or releases some.
+    locks: Option<LocksetId>,
+    /// The turn of the step under these locks, if it had one.
+    turn: Option<u64>,
 }
 
 /// True if the word tells that a step has done as much itself.
@@ -548,6 +396,7 @@ pub(super) struct Beside {
     /// It is about second cells now.
     pub(super) is_on: bool,
     told: Told,
+    supposed: Supposed,
     /// The locks of the side that was told last, for the memory of its list.
     side_before: History,
     /// Possible accesses of the running task that were not counted for all yet.
@@ -569,6 +418,7 @@ impl Default for Beside {
             flagged: keirin_core::analysis::tasks::Flagged::default(),
             is_on: false,
             told: Told::default(),
+            supposed: Supposed::default(),
             side_before: History::default(),
             accesses: 0,
         }

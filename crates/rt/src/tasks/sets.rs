@@ -134,19 +134,18 @@ impl OwnSets {
         history.change(self.up_to_date(shared).0, locks);
     }
 
-    /// A lock would be taken or released: nothing is said about the order in which locks are taken.
-    pub(super) fn suppose(
+    /// What would be held if a lock were taken or released: nothing is said about the order in which locks are taken.
+    pub(super) fn supposed(
         &mut self,
         shared: &SharedSets,
-        history: &mut History,
+        before: LocksetId,
         (lock, mode): (LockId, LockMode),
         acquire: bool,
-    ) {
-        let before = history.locks();
+    ) -> LocksetId {
         if self.supposed.len() >= MOST_CHANGES {
             self.supposed.clear();
         }
-        let locks = *self.supposed.entry((before, lock, mode, acquire)).or_insert_with(|| {
+        *self.supposed.entry((before, lock, mode, acquire)).or_insert_with(|| {
             let locksets = &mut shared.lock().locksets;
             let held = locksets.locks(before).iter().any(|(held, _)| *held == lock);
             match (acquire, held) {
@@ -155,7 +154,6 @@ impl OwnSets {
                 // Taken once more, or not its own.
                 _ => before,
             }
-        });
-        history.change(self.up_to_date(shared).0, locks);
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! The online driver against the offline one: the same events, the same memory flagged, whatever is random about them. The accesses
 //! go through the hooks, so that what those pass over is tested as well.
 
+mod possible;
 mod sections;
 
 use super::TaskDriver;
@@ -20,6 +21,7 @@ use keirin_core::finding::Rule;
 use keirin_core::replay::ReplayOptions;
 use keirin_core::replay::tasks::{TaskOptions, TaskReplay};
 use keirin_core::sptree::ranks::Ranks;
+use possible::Side;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -57,13 +59,8 @@ enum Deed {
         size: usize,
     },
     Sweep,
-    /// An access that the other side of a branch would do, perhaps under a lock that this side takes.
-    Other {
-        kind: AccessKind,
-        byte: usize,
-        size: usize,
-        lock: Option<(usize, LockMode)>,
-    },
+    /// What the other side of a branch would do.
+    Other(Side),
     /// Accesses of a loop, or of two, one in the other: numbers and distances.
     Range {
         kind: AccessKind,
@@ -116,25 +113,6 @@ fn deeds_with_locks(least: u32, often: u32, bytes: usize) -> impl Strategy<Value
         1 => Just(Deed::Sweep),
     ];
     proptest::collection::vec(deed, 1..120)
-}
-
-/// The same with accesses that other sides of branches would do, under locks of their own if that is wanted.
-fn deeds_with_others(least: u32, locks: bool) -> impl Strategy<Value = Vec<Deed>> {
-    let kind = prop_oneof![Just(AccessKind::Read), Just(AccessKind::Write)];
-    let mode = prop_oneof![Just(LockMode::Exclusive), Just(LockMode::Shared)];
-    let lock = proptest::option::of((0..LOCKS, mode)).prop_map(move |lock| lock.filter(|_| locks));
-    let others = (kind, 0..BYTES, least..5, lock).prop_map(|(kind, byte, size, lock)| {
-        let size = 1 << size;
-        let unit = size.min(8);
-        Deed::Other { kind, byte: byte / unit * unit, size, lock }
-    });
-    let others = proptest::collection::vec((0..1000usize, others), 1..20);
-    (deeds(least), others).prop_map(|(mut deeds, others)| {
-        for (at, other) in others {
-            deeds.insert(at % (deeds.len() + 1), other);
-        }
-        deeds
-    })
 }
 
 /// The same with accesses of loops, most of which are told side by side.
@@ -240,7 +218,7 @@ fn op_of(
         Deed::BlockBegin => Op::Begin { region: RegionId(0) },
         Deed::BlockEnd => Op::End,
         Deed::Free { byte, size } => Op::Free { size: size as u32, addr: address(byte) },
-        Deed::Sweep | Deed::Call { .. } | Deed::Other { .. } | Deed::Range { .. } => return None,
+        Deed::Sweep | Deed::Call { .. } | Deed::Other(_) | Deed::Range { .. } => return None,
     })
 }
 
@@ -318,36 +296,6 @@ fn act<A: KeepsPlain + Sync>(
     }
 }
 
-/// An access that the other side of a branch would do, for both drivers.
-fn possible<A: KeepsPlain + Sync>(
-    driver: &TaskDriver<A>,
-    thread: &mut Thread,
-    mut joint: Option<&mut TaskReplay<'_, A, Ranks>>,
-    (kind, (addr, size), lock): (AccessKind, (usize, usize), Option<(usize, LockMode)>),
-    place: usize,
-    memory: usize,
-) {
-    let pc = 0x9000 + place;
-    let mut event = |op| {
-        let event = Event { thread: ThreadId(0), site: SiteId(pc as u32), op };
-        joint.as_mut().is_none_or(|joint| joint.event(place as u64, &event).is_ok())
-    };
-    let id = |lock: usize| LockId(lock as u32);
-    // Somebody who has ended may still hold it.
-    let lock = lock.filter(|(lock, mode)| event(Op::Acquire { lock: id(*lock), mode: *mode }));
-    assert!(event(Op::Access { kind, size: size as u32, addr: Addr(addr as u64) }));
-    let address = |lock: usize| memory + BYTES + 8 + lock * 8;
-    if let Some((lock, mode)) = lock {
-        assert!(event(Op::Release { lock: id(lock), mode }));
-        driver.other_lock(thread, address(lock), mode, true, pc);
-    }
-    driver.other_access(thread, kind, addr, size, pc);
-    if let Some((lock, mode)) = lock {
-        driver.other_lock(thread, address(lock), mode, false, pc);
-    }
-    driver.other_end(thread);
-}
-
 /// Accesses of a loop, for both drivers: one after the other, and all at once.
 fn range<A: KeepsPlain + Sync>(
     driver: &TaskDriver<A>,
@@ -408,8 +356,8 @@ impl Drop for Memory {
     }
 }
 
-/// A driver for one case, with a thread and memory.
-struct Case<A: KeepsPlain> {
+/// A driver for one case, with a thread and memory. What the thread keeps is given back in the end: of many cases it would be too much.
+struct Case<A: KeepsPlain + Sync> {
     memory: Memory,
     driver: TaskDriver<A>,
     thread: *mut Thread,
@@ -429,6 +377,13 @@ impl<A: KeepsPlain + Send + Sync> Case<A> {
         // SAFETY: it was just made.
         let id = unsafe { (*thread).id };
         Self { memory: Memory { address, thread: id }, driver, thread, _alone: alone }
+    }
+}
+
+impl<A: KeepsPlain + Sync> Drop for Case<A> {
+    fn drop(&mut self) {
+        // SAFETY: it was made in `new` and is used by nobody else.
+        self.driver.drop_state(unsafe { &mut *self.thread });
     }
 }
 
@@ -489,10 +444,16 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
         if matches!(deed, Deed::Sweep) {
             driver.sweep(thread);
         }
-        if let Deed::Other { kind, byte, size, lock } = *deed {
-            let lock = lock.filter(|(lock, _)| held.iter().all(|held| held.1[*lock].is_none()));
-            let at = (memory + byte, size);
-            possible(driver, thread, joint.as_mut(), (kind, at, lock), position as usize, memory);
+        if let Deed::Other(side) = *deed {
+            let is_free = |lock: usize| held.iter().all(|held| held.1[lock].is_none());
+            possible::tell(
+                driver,
+                thread,
+                joint.as_mut(),
+                side.with_locks(is_free),
+                position as usize,
+                memory,
+            );
         }
         if matches!(deed, Deed::Range { .. }) {
             range(driver, thread, &mut replay, *deed, position as usize, memory);
@@ -620,19 +581,6 @@ proptest! {
     #[test]
     fn races_without_locks_online_are_those_offline(deeds in deeds(2)) {
         compare(&deeds, Spd3, &Spd3, 1)?;
-    }
-
-    #[test]
-    fn possible_races_online_are_those_offline(deeds in deeds_with_others(0, true)) {
-        let races = || PtRacer { goes_on: true };
-        compare_with(&deeds, races(), &races(), Some(&races()), 8)?;
-    }
-
-    #[test]
-    fn possible_tears_online_are_those_offline(deeds in deeds_with_others(2, false)) {
-        let modes = Modes { blocks: true, steps: false, gaps: true };
-        let both = || Both(PtRacer { goes_on: true }, TaskAtomicity::new(modes));
-        compare_with(&deeds, both(), &both(), Some(&both()), 8)?;
     }
 
     #[test]

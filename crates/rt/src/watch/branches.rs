@@ -102,6 +102,54 @@ pub fn other_access(kind: AccessKind, addr: usize, size: usize, pc: usize) {
     }
 }
 
+/// One thing that the other side of a branch would do, as the pass has it in the program: what in the lowest two bits, then whether a lock
+/// is taken together with others, and from the eighth bit on the size of an access.
+#[repr(transparent)]
+pub struct SideStep(u64);
+
+/// The same as the analyses see it.
+pub(crate) enum StepOfSide {
+    Access(AccessKind, usize),
+    /// A lock, and whether it is acquired.
+    Lock(LockMode, bool),
+}
+
+impl SideStep {
+    /// As the pass would have it.
+    #[cfg(test)]
+    pub(crate) fn of(op: Op) -> Self {
+        let shared = |mode: LockMode| u64::from(mode == LockMode::Shared) << 2;
+        Self(match op {
+            Op::Access { kind, size, .. } => u64::from(kind == AccessKind::Write) | u64::from(size) << 8,
+            Op::Acquire { mode, .. } => 2 | shared(mode),
+            Op::Release { mode, .. } => 3 | shared(mode),
+            _ => unreachable!("a side does nothing else"),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn what(&self) -> StepOfSide {
+        let size = (self.0 >> 8) as usize;
+        let mode = if self.0 & 4 == 0 { LockMode::Exclusive } else { LockMode::Shared };
+        match self.0 & 3 {
+            0 => StepOfSide::Access(AccessKind::Read, size),
+            1 => StepOfSide::Access(AccessKind::Write, size),
+            2 => StepOfSide::Lock(mode, true),
+            _ => StepOfSide::Lock(mode, false),
+        }
+    }
+}
+
+/// A side that the last branch did not take, with the addresses of its memory and locks. True if all of it tells nothing new; else it must be told
+/// one by one.
+pub fn other_side(side: &[SideStep], at: &[usize]) -> bool {
+    let mut is_all = false;
+    if are_other_sides_told() {
+        with(|watcher, thread| is_all = watcher.other_side(thread, side, at));
+    }
+    is_all
+}
+
 /// What the last such access would write.
 pub fn other_value(bits: u64) {
     if is_recorded() {

@@ -35,8 +35,8 @@ impl Access {
     fn number(self) -> (u64, usize) {
         let word = self.word / WORD_BYTES;
         let kind = usize::from(self.kind == AccessKind::Write) << 1 | usize::from(self.is_possible);
-        // Stretches of memory begin at different places; the four kinds of a word have places side by side.
-        let place = (word << 2 | kind).wrapping_add((word >> 9).wrapping_mul(0x9e37));
+        // Stretches of memory begin at different places; the four kinds of a word have places side by side, in one line of the cache.
+        let place = (word << 2).wrapping_add((word >> 9).wrapping_mul(0x9e37 << 2)) | kind;
         ((word as u64) << 10 | u64::from(self.mask) << 2 | kind as u64, place % ENTRIES)
     }
 }
@@ -68,6 +68,14 @@ impl Told {
     pub(super) fn has(&self, access: Access, by: By) -> bool {
         let (number, place) = access.number();
         self.entries[place] == (self.dated(number), by)
+    }
+
+    /// True if an access that is possible, or a real one of the kind, was told.
+    #[inline]
+    pub(super) fn has_any(&self, kind: AccessKind, (word, mask): (usize, u8), by: By) -> bool {
+        let (number, place) = Access { kind, word, mask, is_possible: false }.number();
+        let number = self.dated(number);
+        self.entries[place] == (number, by) || self.entries[place | 1] == (number | 1, by)
     }
 
     #[inline]
@@ -110,12 +118,30 @@ mod tests {
         assert!(!told.has(ACCESS, BY));
         told.add(ACCESS, BY);
         assert!(told.has(ACCESS, BY));
+        assert!(told.has_any(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY), "a real one");
         assert!(!told.has(ACCESS, By { step: 4, ..BY }), "another step");
         assert!(!told.has(ACCESS, By { under: 6, ..BY }), "other locks");
         assert!(!told.has(Access { kind: AccessKind::Write, ..ACCESS }, BY), "another kind");
         assert!(!told.has(Access { mask: 0xff, ..ACCESS }, BY), "more bytes");
         assert!(!told.has(Access { is_possible: true, ..ACCESS }, BY), "a possible one");
         assert!(!told.has(Access { word: ACCESS.word + ENTRIES * WORD_BYTES, ..ACCESS }, BY), "other memory");
+    }
+
+    #[test]
+    fn a_possible_access_was_told_by_itself_or_by_a_real_one() {
+        for is_possible in [false, true] {
+            for kind in [AccessKind::Read, AccessKind::Write] {
+                let mut told = Told::default();
+                let at = (ACCESS.word, ACCESS.mask);
+                told.add(Access { kind, is_possible, ..ACCESS }, BY);
+                assert!(told.has_any(kind, at, BY));
+                let other = if kind == AccessKind::Read { AccessKind::Write } else { AccessKind::Read };
+                assert!(!told.has_any(other, at, BY), "another kind");
+                assert!(!told.has_any(kind, (ACCESS.word, 0xff), BY), "more bytes");
+                assert!(!told.has_any(kind, (ACCESS.word + WORD_BYTES, ACCESS.mask), BY), "another word");
+                assert!(!told.has_any(kind, at, By { under: 6, ..BY }), "other locks");
+            }
+        }
     }
 
     #[test]
