@@ -12,8 +12,8 @@
 //! The guarantee is that of the analysis: if accesses of the word conflict, real or possible, one of the two sets of cells tells.
 //!
 //! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
-//! after they were remembered. It is set before the word is looked at: a real access at the same time is in the word by then, or
-//! sees the bit. For races it is of no use to look further if the steps with possible accesses in that stretch of memory all come before the
+//! after they were remembered. It is set before the word is looked at, with its line or its record in hand: a real access at the same time is in
+//! the word by then, or sees the bit. For races it is of no use to look further if the steps with possible accesses in that stretch of memory all come before the
 //! running one, which is asked about the last of them, if there is one that all others come before.
 //!
 //! **Locks** that the other side would take are in a copy of the history of the task's locks, which is dropped at the end of the side. They say
@@ -185,14 +185,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me))
     }
 
-    /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step. (Who changes it at this
-    /// moment has marked it as busy before, and looks for possible accesses afterwards.)
+    /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step.
     #[inline]
     fn is_ordered(&self, worker: &mut Worker, (kind, word, mask): (AccessKind, usize, u8)) -> bool {
         let me = number_of(worker.step);
         let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
         let is_write = kind == AccessKind::Write;
-        match Form::of(TaskWord::of(word).load()) {
+        match Form::of(TaskWord::of(word).load_settled()) {
             Some(Form::Plain { write, written, read, read_bytes }) => {
                 (written & mask == 0 || is_before(write))
                     && (!is_write || read_bytes & mask == 0 || is_before(read))

@@ -330,6 +330,14 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
+    /// What the word is when nobody changes it. Who has let others see something before, and then asks this, sees all accesses of threads
+    /// that have not seen it when they looked for it after their access: they had the line until their access could be seen.
+    #[inline]
+    pub(super) fn load_settled(&self) -> u64 {
+        let _line = sites::own(Self::program_address(self.address()));
+        self.load()
+    }
+
     /// Takes what a record or a table is, if it is still that.
     #[inline(always)]
     pub(super) fn take_record(&self, number: u64) -> bool {
