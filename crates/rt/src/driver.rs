@@ -9,6 +9,7 @@
 //! between are in one epoch.
 
 mod events;
+mod shortcut;
 
 use crate::actors::Actors;
 use crate::adversary::Adversary;
@@ -236,40 +237,6 @@ impl<A: Shadowed> Driver<A> {
             self.analysis.access(at, state, cell, part, findings);
         });
         locked.note(epoch, kind, mask);
-    }
-
-    /// The commonest accesses, without asking the analysis in full. False: it must be asked.
-    #[inline(always)]
-    pub(crate) fn shortcut(
-        &self,
-        thread: &mut Thread,
-        kind: AccessKind,
-        addr: usize,
-        size: usize,
-        pc: usize,
-    ) -> bool {
-        if !A::COMPACT || self.recorder.is_some() || thread.ignoring > 0 {
-            return false;
-        }
-        // As in `Watcher::access`: ranges have no size in their place.
-        let told_size = if size <= 16 { size as u32 } else { 0 };
-        let new = thread.epoch_bits() | u64::from(thread.place(pc, told_size));
-        let state = Self::state(thread);
-        let offset = addr % layout::WORD_BYTES;
-        let done = if offset + size <= layout::WORD_BYTES {
-            let mask = (((1u32 << size) - 1) << offset) as u8;
-            Word::of(addr).shortcut::<A>(state, new, kind, mask)
-        } else {
-            Self::shortcut_words(state, new, kind, addr, size)
-        };
-        thread.accesses += u64::from(done);
-        done
-    }
-
-    /// The same for several words. If one of them is not simple, those before it are told again, which changes nothing in the same epoch.
-    #[inline(never)]
-    fn shortcut_words(state: &A::Thread, new: u64, kind: AccessKind, addr: usize, size: usize) -> bool {
-        words(addr, size).all(|(word, mask)| Word::of(word).shortcut::<A>(state, new, kind, mask))
     }
 
     /// Gives others time before an access that would break a block, so that one of them may come between.

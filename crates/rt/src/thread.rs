@@ -216,14 +216,25 @@ impl Thread {
     /// The number of the current place.
     #[inline(always)]
     pub(crate) fn place(&mut self, pc: usize, size: u32) -> PlaceNumber {
-        let hash =
-            ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.calls) & !1;
+        let hash = self.hash_of_place(pc, size);
         let index = recent_place(hash);
         let recent = &self.places[index];
         if recent.hash == hash {
             return recent.number;
         }
         self.look_up_place(pc, size, hash, index)
+    }
+
+    /// The same, if it was looked up lately.
+    #[inline(always)]
+    pub(crate) fn recent_place(&self, pc: usize, size: u32) -> Option<PlaceNumber> {
+        let hash = self.hash_of_place(pc, size);
+        self.places.get(recent_place(hash)).filter(|recent| recent.hash == hash).map(|recent| recent.number)
+    }
+
+    #[inline(always)]
+    fn hash_of_place(&self, pc: usize, size: u32) -> u64 {
+        ((pc as u64 ^ u64::from(size) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.calls) & !1
     }
 
     /// The number of an instruction, whatever calls are open.

@@ -28,6 +28,7 @@ use crate::shadow::NOTED_WRITES;
 use crate::tasks;
 use crate::tls::{CALLS, NOTE, PENDING, READ, READ_AMONG_OTHERS, RECENT, RECENT_TURN, TASK, WROTE};
 use crate::watch;
+use keirin_core::event::AccessKind;
 use std::arch::naked_asm;
 
 /// Bits of a number in the shadow that tell the place: see `keirin_core::analysis::fasttrack::Compact`.
@@ -699,36 +700,38 @@ fn note_slow(pc: usize) {
     SLOW_AT.set(pc);
 }
 
+/// What follows if there may be something to do: the shortest way, which calls nothing, and else the others, in functions of their own.
 macro_rules! slow {
-    ($($read:ident $write:ident $both:ident $size:literal;)+) => {
+    ($($read:ident $write:ident $both:ident $size:literal $read_on:ident $write_on:ident $both_on:ident;)+) => {
         $(
-            extern "C" fn $read(addr: usize, pc: usize) {
-                #[cfg(test)]
-                note_slow(pc);
-                watch::short_read(addr, $size, pc);
-            }
-
-            extern "C" fn $write(addr: usize, pc: usize) {
-                #[cfg(test)]
-                note_slow(pc);
-                watch::short_write(addr, $size, pc);
-            }
-
-            extern "C" fn $both(addr: usize, pc: usize) {
-                #[cfg(test)]
-                note_slow(pc);
-                watch::short_read_write(addr, $size, pc);
-            }
+            slow!(@one $read, Read, $size, $read_on, short_read);
+            slow!(@one $write, Write, $size, $write_on, short_write);
+            // Races of the read are races of the write.
+            slow!(@one $both, Write, $size, $both_on, short_read_write);
         )+
+    };
+    (@one $name:ident, $kind:ident, $size:literal, $on:ident, $tell:ident) => {
+        extern "C" fn $name(addr: usize, pc: usize) {
+            #[cfg(test)]
+            note_slow(pc);
+            if !watch::shortest(AccessKind::$kind, addr, $size, pc) {
+                $on(addr, pc);
+            }
+        }
+
+        #[inline(never)]
+        extern "C" fn $on(addr: usize, pc: usize) {
+            watch::$tell(addr, $size, pc);
+        }
     };
 }
 
 slow! {
-    read_1 write_1 read_write_1 1;
-    read_2 write_2 read_write_2 2;
-    read_4 write_4 read_write_4 4;
-    read_8 write_8 read_write_8 8;
-    read_16 write_16 read_write_16 16;
+    read_1 write_1 read_write_1 1 read_on_1 write_on_1 read_write_on_1;
+    read_2 write_2 read_write_2 2 read_on_2 write_on_2 read_write_on_2;
+    read_4 write_4 read_write_4 4 read_on_4 write_on_4 read_write_on_4;
+    read_8 write_8 read_write_8 8 read_on_8 write_on_8 read_write_on_8;
+    read_16 write_16 read_write_16 16 read_on_16 write_on_16 read_write_on_16;
 }
 
 hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1", "0"));

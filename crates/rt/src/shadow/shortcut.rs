@@ -2,7 +2,7 @@
 
 use super::cells::{ByteTable, bytes_of_numbers, pack_bytes};
 use super::notes::{NOTED, NOTED_WRITES};
-use super::{BYTES, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, Shadowed, Word};
+use super::{BYTES, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, Shadowed, Word, pages};
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::AccessKind;
 use std::sync::atomic::Ordering;
@@ -34,6 +34,78 @@ impl Word {
             AccessKind::Write => u64::from(mask) << NOTED_WRITES,
         };
         [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
+    }
+
+    /// What most accesses of all bytes find: one cell in the word that is about all of them, or nothing yet, and nobody else at the word.
+    /// Calls nothing, so that a hook which needs nothing more need not save anything for later. False: nothing was done.
+    #[inline(always)]
+    pub(crate) fn shortest<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind) -> bool {
+        let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
+        if head >> SHAPE_SHIFT != 0 {
+            return kind == AccessKind::Read
+                && head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT
+                && self.shortcut_shared::<A>(thread, new, head);
+        }
+        if low != high || head != high_second || !self.is_of(low, head, 0xf) {
+            return false;
+        }
+        let Some([first, second]) = A::shortcut(thread, new, kind, [low & CELL_BITS, head]) else {
+            return false;
+        };
+        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // They were looked at before. From now on nobody changes them.
+        let same = self.0[0].load(Ordering::Relaxed) == low
+            && self.0[2].load(Ordering::Relaxed) == high
+            && self.0[3].load(Ordering::Relaxed) == high_second;
+        if same {
+            self.0[0].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
+            self.0[2].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
+            self.0[3].store(second, Ordering::Relaxed);
+        }
+        self.0[1].store(if same { second } else { head }, Ordering::Release);
+        same
+    }
+
+    /// The same for some bytes of a half, the lower one or the upper.
+    #[inline(always)]
+    pub(crate) fn shortest_half<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        is_upper: bool,
+        bytes: u8,
+    ) -> bool {
+        let half = &self.0[2 * usize::from(is_upper)..][..2];
+        let head = self.0[1].load(Ordering::Relaxed);
+        let [first, second] = [half[0].load(Ordering::Relaxed), half[1].load(Ordering::Relaxed)];
+        if (head | second) >> SHAPE_SHIFT != 0 || !self.is_of(first, second, bytes) {
+            return false;
+        }
+        let after = A::shortcut(thread, new, kind, [first & CELL_BITS, second]);
+        let Some([first_after, second_after]) = after else { return false };
+        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        // Of the lower half the second number is the one that is locked: it is as it was.
+        let same = half[0].load(Ordering::Relaxed) == first
+            && (!is_upper || half[1].load(Ordering::Relaxed) == second);
+        if same {
+            half[0].store(first_after | u64::from(bytes) << SHAPE_SHIFT, Ordering::Relaxed);
+        }
+        if is_upper && same {
+            half[1].store(second_after, Ordering::Relaxed);
+        }
+        self.0[1].store(if same && !is_upper { second_after } else { head }, Ordering::Release);
+        same
+    }
+
+    /// True if the two numbers of a half are about these bytes and no others, or about nothing. (A page that is written to is there.)
+    #[inline(always)]
+    fn is_of(&self, first: u64, second: u64, bytes: u8) -> bool {
+        first >> SHAPE_SHIFT == u64::from(bytes) || (first | second == 0 && pages::is_in_use(self.address()))
     }
 
     /// The commonest accesses: the cells are in the word, and what becomes of them is simple. False: nothing was done.

@@ -59,16 +59,19 @@ impl Thread {
     pub(crate) fn enter_function(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
         let depth = self.depth;
         let is_innermost = depth > 0 && self.frame(depth - 1).stack_pointer > stack_pointer;
-        if is_innermost && depth < MOST_FRAMES && !region && self.push_again(call, stack_pointer) {
+        if is_innermost && depth < MOST_FRAMES && !region {
+            if !self.push_again(call, stack_pointer) {
+                self.push_anew(call, stack_pointer, 0);
+            }
             self.tell_calls();
             return 0;
         }
-        self.enter_anew(call, stack_pointer, region)
+        self.enter_after_others(call, stack_pointer, region)
     }
 
-    /// The same for a call that is not the last one from where it is made, or the outermost.
+    /// The same for the outermost call, or if others were left without notice.
     #[inline(never)]
-    fn enter_anew(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
+    fn enter_after_others(&mut self, call: usize, stack_pointer: usize, region: bool) -> u32 {
         let left = self.drop_below(stack_pointer + 1);
         self.push_call(call, stack_pointer, region);
         self.tell_calls();
@@ -81,18 +84,22 @@ impl Thread {
             if !region && self.push_again(call, stack_pointer) {
                 return;
             }
-            let new_hash = mix(self.stack_hash(), call as u64);
-            let (hash, told_as) = match self.find_outermost(call) {
-                Some(outer) => (self.frame(outer).hash, outer),
-                None => (new_hash, self.depth),
-            };
-            let told_as = told_as as u32 | if region { Frame::REGION } else { 0 };
-            // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
-            unsafe {
-                self.frames.add(self.depth).write(Frame { call, stack_pointer, hash, number: 0, told_as })
-            };
-            self.depth += 1;
+            self.push_anew(call, stack_pointer, if region { Frame::REGION } else { 0 });
         }
+    }
+
+    /// Opens a call, whatever was the last one from here. There must be room for it. `region` is [`Frame::REGION`] or nothing.
+    #[inline(always)]
+    fn push_anew(&mut self, call: usize, stack_pointer: usize, region: u32) {
+        let depth = self.depth;
+        let (hash, told_as) = match self.find_outermost(call) {
+            Some(outer) => (self.frame(outer).hash, outer),
+            None => (mix(self.stack_hash(), call as u64), depth),
+        };
+        let told_as = told_as as u32 | region;
+        // SAFETY: there is room for MOST_FRAMES frames in memory of this thread's own.
+        unsafe { self.frames.add(depth).write(Frame { call, stack_pointer, hash, number: 0, told_as }) };
+        self.depth = depth + 1;
     }
 
     /// Opens a call if it is the same as the last one from here: then it is told as that was. There must be room for it.
@@ -124,16 +131,20 @@ impl Thread {
     fn find_outermost(&mut self, call: usize) -> Option<usize> {
         let (base, depth) = (self.base, self.depth);
         let first = ((mix(0, call as u64) >> 32) as usize % OUTERMOST) & !(OUTERMOST_WAYS - 1);
-        let mut free = first;
-        for entry in first..first + OUTERMOST_WAYS {
-            let index = self.outermost[entry] as usize;
+        // (It is empty once the thread has ended.)
+        let ways = self.outermost.get_mut(first..first + OUTERMOST_WAYS)?;
+        let frames = self.frames;
+        let mut free = 0;
+        for (way, index) in ways.iter().enumerate() {
+            let index = *index as usize;
             if index < base || index >= depth {
-                free = entry;
-            } else if self.frame(index).call == call {
+                free = way;
+            // SAFETY: the frame of an open call, in memory of this thread's own.
+            } else if unsafe { (*frames.add(index)).call } == call {
                 return Some(index);
             }
         }
-        self.outermost[free] = depth as u32;
+        ways[free] = depth as u32;
         None
     }
 

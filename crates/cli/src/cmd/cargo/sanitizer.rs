@@ -38,6 +38,11 @@ const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 /// Functions that the library has for common types come without the calls: they are made again in each crate.
 const NOT_SHARED: &str = "-Zshare-generics=no";
 
+/// A crate that is optimized is compiled as one unit. Of several units the compiler would inline functions into each other once more after
+/// the calls were put in: functions with calls into functions with calls, so that one is entered and left where another runs, and
+/// the open calls are lost count of. And what is inlined before has fewer calls: it is not told that it is entered, and accesses become one.
+pub(super) const ONE_UNIT: &str = "-Ccodegen-units=1";
+
 /// The libraries that get the calls. The others are for the unwinding and the naming of calls.
 const LIBRARIES: [&str; 6] = ["std", "core", "alloc", "hashbrown", "std_detect", "test"];
 /// Where a member of a library carries its bitcode.

@@ -125,6 +125,8 @@ struct Additions {
     links: bool,
     /// The names of functions and lines, if the user does not want more.
     lines: bool,
+    /// The code is optimized.
+    optimized: bool,
 }
 
 impl Additions {
@@ -145,7 +147,8 @@ impl Additions {
             })
         };
         if tool == Tool::Documentation {
-            return (has("--test") && has("--target")).then_some(Additions { links: true, lines: true });
+            let additions = Additions { links: true, lines: true, optimized: is_optimized(words) };
+            return (has("--test") && has("--target")).then_some(additions);
         }
         let name = values(words, "--crate-name").next();
         // Cargo asks what the compiler can do by a crate of this name; the user builds the library itself.
@@ -155,12 +158,19 @@ impl Additions {
         }
         let program = values(words, "--crate-type").any(|kind| kind == "bin");
         let lines = codegen(words, "debuginfo").last().is_none_or(|level| matches!(level, "0" | "none"));
-        Some(Additions { links: program || has("--test"), lines })
+        Some(Additions { links: program || has("--test"), lines, optimized: is_optimized(words) })
     }
 
     fn words(self, sanitizer: Option<Vec<OsString>>) -> Vec<OsString> {
-        // The sanitizer tells which calls are open; else they are read from the stack.
-        let mut words = sanitizer.unwrap_or_else(|| vec!["-Cforce-frame-pointers=yes".into()]);
+        let mut words = match sanitizer {
+            // It tells which calls are open.
+            Some(mut words) => {
+                words.extend(self.optimized.then(|| sanitizer::ONE_UNIT.into()));
+                words
+            }
+            // They are read from the stack.
+            None => vec!["-Cforce-frame-pointers=yes".into()],
+        };
         words.extend(["--cfg", "keirin", "--check-cfg=cfg(keirin)"].map(OsString::from));
         if self.lines {
             words.push("-Cdebuginfo=1".into());
@@ -200,6 +210,12 @@ fn kept(words: &[OsString], sanitizer: bool) -> Vec<&OsString> {
         }
     }
     kept
+}
+
+/// True if the compiler is asked to optimize.
+fn is_optimized(words: &[&str]) -> bool {
+    let short = words.contains(&"-O");
+    codegen(words, "opt-level").last().map_or(short, |level| level != "0")
 }
 
 /// The values of a flag: `--flag value` and `--flag=value`.
@@ -264,6 +280,24 @@ mod tests {
             Some((true, true))
         );
         assert_eq!(of(Tool::Documentation, "--crate-type lib --crate-name a src/lib.rs --target x"), None);
+    }
+
+    #[test]
+    fn optimized_code_with_calls_is_one_unit() {
+        let added = |line: &str, sanitizer: Option<Vec<OsString>>| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let additions = Additions::of_words(Tool::Compiler, &words).expect("it is for a target");
+            additions.words(sanitizer).contains(&sanitizer::ONE_UNIT.into())
+        };
+        let line = "--crate-name a src/lib.rs --crate-type lib --target x";
+        let sanitizer = || Some(vec!["-Zsanitizer=thread".into()]);
+        for optimized in ["-C opt-level=3", "-Copt-level=s", "-O", "-C opt-level=0 -C opt-level=1"] {
+            assert!(added(&format!("{line} {optimized}"), sanitizer()), "{optimized}");
+            assert!(!added(&format!("{line} {optimized}"), None), "{optimized}, without the sanitizer");
+        }
+        for not in ["-C debuginfo=2", "-C opt-level=0", "-Copt-level=2 -Copt-level=0"] {
+            assert!(!added(&format!("{line} {not}"), sanitizer()), "{not}");
+        }
     }
 
     #[test]

@@ -102,7 +102,10 @@ pub(super) fn tell_access(
     size: usize,
     pc: usize,
 ) {
-    if !driver.shortcut(thread, kind, addr, size, pc) {
+    let epoch = thread.epoch_bits();
+    let done = Driver::<Races>::shortest(thread, epoch, kind, addr, size, pc)
+        || driver.shortcut(thread, kind, addr, size, pc);
+    if !done {
         driver.access(thread, kind, addr, size, pc);
     }
 }
