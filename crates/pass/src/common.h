@@ -83,7 +83,10 @@ inline bool isOfTbbTasks(const Instruction &I) {
     // Waits and what is done once, for all parts of the library.
     if (File == "_utils.h")
       continue;
-    return File.substr(0, 9) == "parallel_" || is_contained({"_task.h", "partitioner.h", "task_arena.h", "task_group.h"}, File);
+    for (StringRef Known : {"_task.h", "partitioner.h", "task_arena.h", "task_group.h"})
+      if (File == Known)
+        return true;
+    return File.substr(0, 9) == "parallel_";
   }
   return false;
 }
