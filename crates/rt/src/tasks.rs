@@ -9,7 +9,7 @@
 //! | which tasks there are, their place in the tree | [`TaskDriver`] | who holds its lock; taken at task constructs |
 //! | labels of steps | `keirin_core::sptree::labels` | everybody reads; who holds that lock makes new ones |
 //! | the running task: its step, locks, blocks | [`Worker`] | the thread that runs it |
-//! | memory | [`words`] | by exchange, or who has locked the word |
+//! | memory | [`words`] | who owns its line ([`sites`]), or has locked its record |
 //! | sets of locks and families | [`sets`] | who holds its lock; each thread has a copy for questions |
 //! | accesses that other sides of branches would do | [`possible`] | who holds the lock of a part of them |
 //!

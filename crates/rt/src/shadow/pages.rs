@@ -74,14 +74,14 @@ fn ahead(page: usize, before: usize) -> Option<usize> {
     (!asked_before).then_some(count)
 }
 
-/// How many pages in use lie before one, side by side. More than count are not counted.
+/// How many pages in use lie before one, side by side. More than matter to [`ahead`] are not counted.
 fn in_use_before(page: usize) -> usize {
     let in_use =
         |page: usize| page.checked_sub(1).is_some_and(|before| is_in_use(SHADOW.base + before * PAGE_BYTES));
     (0..2 * MOST_AHEAD).take_while(|count| *count < page && in_use(page - count)).count()
 }
 
-/// Asks the kernel for a page before it is touched, and for the next ones as well if the program goes through memory in
+/// Asks the kernel for a page and the next ones before they are touched, if the program goes through memory in
 /// order: that is several times cheaper than to have each one come when it is needed, first to be read and then to be written.
 fn ask_ahead(page: usize, ahead_as_well: Option<fn(usize, usize)>) {
     if !page.is_multiple_of(LEAST_AHEAD) {

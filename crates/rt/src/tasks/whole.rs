@@ -136,7 +136,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// alone. Gives where it has stopped.
     #[inline(always)]
     pub(super) fn whole_accesses(&self, worker: &mut Worker, run: &Run, (from, to): (usize, usize)) -> usize {
-        // Words that lie side by side are mostly alike: what becomes of such a word.
+        // Words that lie side by side are mostly alike: what becomes of such a word. (No word is a record without an address.)
         let (mut known, mut after) = (words::RECORD, Whole::same(0));
         let mut addr = from;
         while addr < to {
