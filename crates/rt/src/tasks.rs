@@ -70,6 +70,7 @@ use origins::Origin;
 use pending::{Pending, Run};
 use plain::{Answers, Done, Recent};
 use possible::{Beside, Possible};
+use records::LockedWord;
 use regions::Regions;
 use sets::{OwnSets, Sets, SharedSets};
 use std::sync::Arc;
@@ -119,6 +120,8 @@ struct Worker {
     known: Known,
     data: TaskData,
     answers: Answers,
+    /// Which steps come before all that is still to come: answers that were given before.
+    past: Answers,
     recent: Recent,
     pending: Pending,
     questions: Questions,
@@ -162,9 +165,11 @@ pub(crate) struct TaskDriver<A: KeepsPlain> {
     /// What all threads keep.
     workers: Spin<Vec<WorkerOf>>,
     regions: Regions,
-    /// How often nothing but one task was left, and the step that followed last.
+    /// How often nothing but one task was left; and the last step that was found to be the only one, with all others waiting for it.
     era: AtomicU32,
     alone: AtomicU32,
+    /// How often another step was found alone: see [`TaskDriver::note_alone`].
+    phase: AtomicU32,
     /// The step that followed when all that was done before came before it, as long as nothing was spawned since.
     serial: AtomicU32,
     /// There is order beside the tree.
@@ -204,6 +209,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             regions: Regions::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),
+            phase: AtomicU32::new(0),
             serial: AtomicU32::new(StepId::NONE.0),
             keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
@@ -229,6 +235,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if worker.sweeps != self.sweep.count() {
             worker.sweeps = self.sweep.count();
             worker.answers.clear();
+            worker.past.clear();
             worker.beside.steps_changed();
             worker.questions.verdicts.iter_mut().for_each(Verdicts::clear);
         }
@@ -356,6 +363,28 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn is_past(&self, step: StepId) -> bool {
         let alone = StepId(self.alone.load(Ordering::Relaxed));
         alone.is_some() && (step == alone || self.labels.relation(step, alone) == Relation::Before)
+    }
+
+    /// The cells of a word, without what need not be remembered any more.
+    #[inline]
+    fn cells_of<'a>(&self, worker: &mut Worker, locked: &'a mut LockedWord<'_, A>) -> &'a mut Cells<A::Cell> {
+        let phase = self.phase.load(Ordering::Acquire);
+        let record = locked.record();
+        if record.phase != phase {
+            record.phase = phase;
+            let alone = StepId(self.alone.load(Ordering::Relaxed));
+            let mut is_past = |step: StepId| {
+                let is_past = worker.past.relation(step, alone, || match self.is_past(step) {
+                    true => Relation::Before,
+                    false => Relation::Right,
+                });
+                is_past == Relation::Before
+            };
+            for (_, cell) in record.cells.iter_mut() {
+                A::forget_past(cell, &mut is_past, &self.regions);
+            }
+        }
+        &mut record.cells
     }
 
     /// An access that is not plain, or does not fit, of a part of a word, whose cells these are. `atomic`: it is an atomic operation. True if another one
@@ -496,7 +525,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     REFUSED.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
-                let cells = &mut locked.record().cells;
+                let cells = self.cells_of(worker, &mut locked);
                 nothing_new &= self.access_in_full(worker, findings, &at, (kind, word, mask), false, cells);
                 locked.settle_after((kind, word, mask), |step| self.is_past(step));
             }

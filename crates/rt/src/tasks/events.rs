@@ -36,6 +36,7 @@ impl Worker {
             known: Known::default(),
             data: super::TaskData::default(),
             answers: super::Answers::new(),
+            past: super::Answers::new(),
             recent: super::Recent::new(),
             pending: super::Pending::new(),
             questions: Questions { verdicts: Some(Verdicts::default()), ..Questions::default() },
@@ -186,7 +187,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
         }
         let (word, mask) = (addr & !7, bytes_of(addr, size));
-        let cells = &mut locked.record().cells;
+        let cells = self.cells_of(worker, locked);
         self.access_in_full(worker, findings, &at, (kind.access_kind(), word, mask), true, cells);
         if kind == AtomicKind::Load {
             return Some(at);

@@ -22,10 +22,14 @@ pub(super) const MOST_KNOWN: usize = 1 << 12;
 pub(super) type Slots = keirin_core::tasks::Tasks<keirin_core::sptree::labels::Labels, super::TaskData>;
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// What comes before the only task that can do something need not be remembered beside what follows.
+    /// What comes before the only task that can do something need not be remembered beside what follows. When it is another step than the last
+    /// time, a *phase* begins: records are freed from what came before when they are next used.
     pub(super) fn note_alone(&self, tasks: &Slots) {
         if let Some(slot) = tasks.alone() {
-            self.alone.store(tasks.step(slot).0, Ordering::Relaxed);
+            let step = tasks.step(slot).0;
+            if self.alone.swap(step, Ordering::Relaxed) != step {
+                self.phase.fetch_add(1, Ordering::Release);
+            }
         }
     }
 

@@ -367,7 +367,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             REFUSED.fetch_add(1, Ordering::Relaxed);
             return Done::No;
         };
-        let cells = &mut locked.record().cells;
+        let cells = self.cells_of(worker, &mut locked);
         let nothing_new = self.access_in_full(worker, findings, &at, (run.kind, word, mask), false, cells);
         locked.settle_after((run.kind, word, mask), |step| self.is_past(step));
         self.after(thread);

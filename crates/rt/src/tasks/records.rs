@@ -18,6 +18,8 @@ use std::marker::PhantomData;
 
 /// What the analysis remembers of a word, and the objects that lie there.
 pub(super) struct Record<A: KeepsPlain> {
+    /// When what is past was forgotten last: see [`super::TaskDriver::note_alone`].
+    pub(super) phase: u32,
     pub(super) cells: Cells<A::Cell>,
     pub(super) objects: Objects<Known, Actor>,
 }
@@ -26,7 +28,7 @@ impl<A: KeepsPlain> Record<A> {
     /// A new one, on the heap, with a cell for each part.
     fn of_parts(parts: impl IntoIterator<Item = (u8, Plain)>, era: u32) -> *mut Self {
         let cells = parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
-        Box::into_raw(Box::new(Self { cells, objects: Objects::default() }))
+        Box::into_raw(Box::new(Self { phase: 0, cells, objects: Objects::default() }))
     }
 }
 

@@ -170,6 +170,28 @@ impl<E: ByStep> Kept<E> {
         }
     }
 
+    /// Forgets accesses by steps that come before all that is still to come.
+    pub fn forget_past(&mut self, is_past: &mut impl FnMut(StepId) -> bool) {
+        if self.is_empty() {
+            return;
+        }
+        if let Some(others) = &mut self.others {
+            others.retain(|other| !is_past(other.step()));
+            if others.is_empty() {
+                self.others = None;
+            }
+        }
+        let (english, hebrew) = (self.english.step(), self.hebrew.step());
+        match (is_past(english), is_past(hebrew)) {
+            (false, false) => {}
+            // What is still to come is behind the former in that order, and so behind all others.
+            (true, false) => self.english = self.hebrew,
+            (false, true) => self.hebrew = self.english,
+            (true, true) if self.others.is_none() => *self = Self::default(),
+            (true, true) => {}
+        }
+    }
+
     /// Shows all kept steps, so that they can be replaced.
     pub fn visit_steps(&mut self, visit: &mut impl FnMut(&mut StepId)) {
         if !self.is_empty() {

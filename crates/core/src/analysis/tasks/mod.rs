@@ -113,6 +113,12 @@ pub trait TaskAnalysis {
     /// Shows all steps that a cell refers to, so that they can be replaced.
     fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId));
 
+    /// Forgets accesses by steps that come before all that is still to come, and what belongs to regions that are not open any more. By
+    /// default they are kept, which costs no more than time and memory.
+    fn forget_past(cell: &mut Self::Cell, is_past: &mut impl FnMut(StepId) -> bool, open: &dyn OpenRegions) {
+        let _ = (cell, is_past, open);
+    }
+
     /// Shows all steps that the analysis refers to beside those in cells. By default there are none.
     fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {
         let _ = visit;

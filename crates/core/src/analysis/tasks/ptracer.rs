@@ -27,7 +27,7 @@
 
 use super::kept::{Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Order, Present, TaskAnalysis};
+use super::{OpenRegions, Order, Present, TaskAnalysis};
 use crate::analysis::Part;
 use crate::event::AccessKind;
 use crate::finding::Findings;
@@ -173,6 +173,28 @@ impl TaskAnalysis for PtRacer {
         for class in std::iter::once(&mut cell.first).chain(others) {
             class.reads.visit_steps(visit);
             class.writes.visit_steps(visit);
+        }
+    }
+
+    fn forget_past(cell: &mut Cell, is_past: &mut impl FnMut(StepId) -> bool, _: &dyn OpenRegions) {
+        if cell.first.locks == TOLD {
+            return;
+        }
+        let mut is_left = |class: &mut Class| {
+            class.reads.forget_past(is_past);
+            class.writes.forget_past(is_past);
+            !class.is_empty()
+        };
+        let first_is_left = is_left(&mut cell.first);
+        if let Some(others) = &mut cell.others {
+            others.classes.retain_mut(is_left);
+            others.written = others.classes.iter().any(|class| !class.writes.is_empty());
+            if !first_is_left && let Some(class) = others.classes.pop() {
+                cell.first = Class { era: cell.first.era, ..class };
+            }
+            if others.classes.is_empty() {
+                cell.others = None;
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Several analyses of tasks at once.
 
 use super::plain::{KeepsPlain, Plain};
-use super::{Present, TaskAnalysis};
+use super::{OpenRegions, Present, TaskAnalysis};
 use crate::analysis::{Part, Statistic};
 use crate::event::{Addr, GroupId};
 use crate::finding::{Findings, RawStep};
@@ -52,6 +52,11 @@ impl<A: TaskAnalysis, B: TaskAnalysis> TaskAnalysis for Both<A, B> {
     fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId)) {
         A::visit_steps(&mut cell.0, visit);
         B::visit_steps(&mut cell.1, visit);
+    }
+
+    fn forget_past(cell: &mut Self::Cell, is_past: &mut impl FnMut(StepId) -> bool, open: &dyn OpenRegions) {
+        A::forget_past(&mut cell.0, is_past, open);
+        B::forget_past(&mut cell.1, is_past, open);
     }
 
     fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {
@@ -118,6 +123,10 @@ impl<A: TaskAnalysis> TaskAnalysis for Option<A> {
 
     fn visit_steps(cell: &mut Self::Cell, visit: &mut impl FnMut(&mut StepId)) {
         A::visit_steps(cell, visit);
+    }
+
+    fn forget_past(cell: &mut Self::Cell, is_past: &mut impl FnMut(StepId) -> bool, open: &dyn OpenRegions) {
+        A::forget_past(cell, is_past, open);
     }
 
     fn visit_own_steps(&self, visit: &mut impl FnMut(&mut StepId)) {

@@ -48,7 +48,7 @@ pub mod published;
 
 use super::kept::{ByStep, Entry, Kept};
 use super::plain::{KeepsPlain, Plain};
-use super::{Calls, LastUse, Order, Present, TaskAnalysis, remembered};
+use super::{Calls, LastUse, OpenRegions, Order, Present, TaskAnalysis, remembered};
 use crate::analysis::Part;
 use crate::event::{AccessKind, Addr, GroupId, LockId, RegionId, SiteId};
 use crate::family::FamilyId;
@@ -205,6 +205,18 @@ struct More {
     last_uses: Vec<LastUse>,
 }
 
+impl More {
+    fn is_empty(&self) -> bool {
+        let Self { singles, locals, pairs, write_pairs, gaps, last_uses } = self;
+        singles.is_empty()
+            && locals.is_empty()
+            && pairs.is_empty()
+            && write_pairs.is_empty()
+            && gaps.is_empty()
+            && last_uses.is_empty()
+    }
+}
+
 /// Bits of [`Cell::told`].
 const TORN: u8 = 1;
 const GAP: u8 = 2;
@@ -289,6 +301,39 @@ impl TaskAnalysis for TaskAtomicity {
             let gaps = more.gaps.iter_mut().map(|gaps| &mut gaps.pairs);
             for pairs in more.pairs.iter_mut().chain(&mut more.write_pairs).chain(gaps) {
                 pairs.kept.visit_steps(visit);
+            }
+        }
+    }
+
+    fn forget_past(cell: &mut Cell, is_past: &mut impl FnMut(StepId) -> bool, open: &dyn OpenRegions) {
+        let mut is_left = |singles: &mut Singles| {
+            singles.reads.forget_past(is_past);
+            singles.writes.forget_past(is_past);
+            !singles.is_empty()
+        };
+        let first_is_left = is_left(&mut cell.singles);
+        if let Some(more) = &mut cell.more {
+            more.singles.retain_mut(is_left);
+            if !first_is_left && let Some(singles) = more.singles.pop() {
+                cell.singles = singles;
+            }
+        }
+        cell.pairs.kept.forget_past(is_past);
+        if !open.is_open(cell.local.region) {
+            cell.local = Local::default();
+        }
+        if let Some(more) = &mut cell.more {
+            let mut is_left = |pairs: &mut Pairs| {
+                pairs.kept.forget_past(is_past);
+                !pairs.kept.is_empty()
+            };
+            more.pairs.retain_mut(&mut is_left);
+            more.write_pairs.retain_mut(&mut is_left);
+            more.gaps.retain_mut(|gaps| is_left(&mut gaps.pairs));
+            more.locals.retain(|local| open.is_open(local.region));
+            more.last_uses.retain(|last| open.is_open(last.step_instance));
+            if more.is_empty() {
+                cell.more = None;
             }
         }
     }
