@@ -331,7 +331,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 if !TaskWord::is_table(old) {
                     return Done::No;
                 }
-                match self.access_of_bytes(worker, kind, (addr, mask), place()) {
+                match self.access_of_bytes(worker, kind, (addr, mask), place(), old) {
                     Some(true) => return Done::Unknown,
                     None if crate::watch::is_on() => continue,
                     _ => return Done::No,
@@ -365,8 +365,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     return Done::Known;
                 }
             }
-            let mut bytes = Bytes::of_parts(form.parts(addr));
-            if !self.put_into_bytes(worker, kind, mask, here, &mut bytes) {
+            let bytes = Bytes::of_parts(form.parts(addr), mask);
+            if !self.put_into_bytes(worker, kind, mask, here, bytes) {
+                bytes.give_back();
                 return Done::No;
             }
             if word.exchange_for_bytes(old, bytes) {

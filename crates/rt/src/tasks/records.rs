@@ -107,11 +107,9 @@ impl TaskWord {
     /// Puts a table of bytes in the place of what is there. False: it is something else.
     pub(super) fn exchange_for_bytes(&self, old: u64, bytes: Bytes) -> bool {
         pages::mark_record(self.address());
-        let table = Box::into_raw(Box::new(bytes));
-        let done = self.exchange(old, number_of_table(table));
+        let done = self.exchange(old, bytes.number());
         if !done {
-            // SAFETY: it was just made, and nobody has seen it.
-            drop(unsafe { Box::from_raw(table) });
+            bytes.give_back();
         }
         done
     }
@@ -175,8 +173,7 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
         if let Some(number) = put_packed(self.word, addr, parts.iter().copied(), is_past) {
             self.replace(number);
         } else {
-            let table = Box::into_raw(Box::new(Bytes::of_parts(parts)));
-            self.replace(number_of_table(table));
+            self.replace(Bytes::of_parts(parts, 0xff).number());
         }
     }
 
@@ -202,28 +199,34 @@ impl Drop for LockedBytes<'_> {
 }
 
 impl<'a> LockedBytes<'a> {
-    fn table(&self) -> *mut Bytes {
-        ((self.after & !TABLE) >> 2) as *mut Bytes
-    }
-
     /// The table.
-    pub(super) fn bytes(&mut self) -> &mut Bytes {
-        // SAFETY: while the word is locked, and before it is replaced, its number is the address of a table that was made by
-        // `Box::into_raw` and belongs to who holds the lock.
-        unsafe { &mut *self.table() }
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::at(self.after)
     }
 
     /// Forgets some bytes, and the table if nothing is left.
     pub(super) fn forget(mut self, mask: u8) {
+        if !self.bytes().has_room_for(mask) {
+            self.spread();
+        }
         self.bytes().forget(mask);
         if self.bytes().is_empty() {
             self.replace(0);
         }
     }
 
+    /// Makes room for accesses of any bytes.
+    pub(super) fn spread(&mut self) {
+        let table = self.bytes();
+        self.after = Bytes::of_parts(table.parts(), 0x01).number();
+        // Whoever waits for the word looks at it again.
+        self.word.set(self.after | LOCKED);
+        table.give_back();
+    }
+
     /// Puts the bytes into the word if they may fit after an access; after reads that is not looked at for each of them.
     pub(super) fn settle_after(
-        mut self,
+        self,
         (kind, addr, bytes): (AccessKind, usize, u8),
         is_past: impl FnMut(StepId) -> bool,
     ) {
@@ -237,24 +240,19 @@ impl<'a> LockedBytes<'a> {
     }
 
     fn replace(mut self, number: u64) {
-        let table = self.table();
+        let table = self.bytes();
         self.after = number;
-        // SAFETY: it was made by `Box::into_raw`, and nothing refers to it any more.
-        drop(unsafe { Box::from_raw(table) });
+        table.give_back();
     }
 
     /// Puts a record in the place of the table.
-    fn into_record<A: KeepsPlain>(mut self, era: u32) -> LockedWord<'a, A> {
+    fn into_record<A: KeepsPlain>(self, era: u32) -> LockedWord<'a, A> {
         let after = (Record::<A>::of_parts(self.bytes().parts(), era) as u64) << 2 | RECORD;
         let word = self.word;
         // It stays locked.
         self.replace(after | LOCKED);
         LockedWord { word, after, marker: PhantomData }
     }
-}
-
-fn number_of_table(table: *mut Bytes) -> u64 {
-    (table as u64) << 2 | RECORD | TABLE
 }
 
 /// One of the two accesses of a word, with its bytes and the place for each half.

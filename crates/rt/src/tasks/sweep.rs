@@ -180,7 +180,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     Form::Halves { steps: steps.map(stand_in), kind, behind }
                 }
                 None => {
-                    if let Some(mut locked) = word.lock_bytes() {
+                    if let Some(locked) = word.lock_bytes() {
                         locked.bytes().resolve(resolve);
                     } else if let Some(mut locked) = word.lock_record::<A>(0) {
                         let record = locked.record();

@@ -5,7 +5,7 @@
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; below: address of these or of a [`super::records::Record`] | | | |
+//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of halves; below: address of these or of a [`super::records::Record`] | | | |
 //!
 //! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
 //!
@@ -48,8 +48,9 @@ pub(super) const RECORD: u64 = 2;
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
 pub(super) const LOCKED: u64 = 1 << 63;
-/// Of the form of records: it is a table of bytes.
+/// Of the form of records: it is a table of bytes; and of such tables, one for halves.
 pub(super) const TABLE: u64 = 1 << 62;
+pub(super) const HALVES_TABLE: u64 = 1 << 61;
 
 /// The shadow of eight bytes.
 #[repr(transparent)]
