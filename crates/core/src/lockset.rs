@@ -48,7 +48,7 @@ impl LocksetId {
 
     /// The set with a number that [`LocksetId::number`] gave.
     #[inline]
-    pub(crate) fn of_number(number: u32) -> Self {
+    pub fn of_number(number: u32) -> Self {
         Self(number)
     }
 }

@@ -60,6 +60,20 @@ impl<T> Spin<T> {
     }
 }
 
+/// A value in lines of the processor of its own: whoever changes it does not hold up those who read what lies beside it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
 /// A lock that is held.
 pub(crate) struct Guard<'a, T>(&'a Spin<T>);
 

@@ -35,6 +35,7 @@ mod sites;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod under_locks;
 mod whole;
 mod words;
 
@@ -52,7 +53,7 @@ use crate::driver::REFUSED;
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
-use crate::spin::Spin;
+use crate::spin::{Apart, Spin};
 use crate::thread::Thread;
 use crate::{telling, tls};
 use keirin_core::analysis::Part;
@@ -131,6 +132,8 @@ struct Worker {
     code: u64,
     /// Made when they are needed.
     sets: Option<Box<OwnSets>>,
+    /// The last locks that were asked about and exclude each other.
+    exclusive: LocksetId,
     /// After so many sweeps the answers are void.
     sweeps: u32,
     /// The locks of the other side of a branch that is being told, if it takes or releases some.
@@ -159,19 +162,19 @@ static KEEP_ALL: AtomicBool = AtomicBool::new(false);
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
     analysis: A,
-    tasks: Spin<Tasks<Labels, TaskData>>,
+    tasks: Apart<Spin<Tasks<Labels, TaskData>>>,
     labels: Arc<LabelTable>,
-    sets: SharedSets,
+    sets: Apart<SharedSets>,
     /// What all threads keep.
     workers: Spin<Vec<WorkerOf>>,
-    regions: Regions,
+    regions: Apart<Regions>,
     /// How often nothing but one task was left; and the last step that was found to be the only one, with all others waiting for it.
     era: AtomicU32,
     alone: AtomicU32,
     /// How often another step was found alone: see [`TaskDriver::note_alone`].
     phase: AtomicU32,
     /// The step that followed when all that was done before came before it, as long as nothing was spawned since.
-    serial: AtomicU32,
+    serial: Apart<AtomicU32>,
     /// There is order beside the tree.
     keep_all: AtomicBool,
     /// Accesses were dropped since the last era began that would be needed if there were such order.
@@ -202,15 +205,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         sweep::prepare();
         Self {
             analysis,
-            tasks: Spin::new(tasks),
+            tasks: Apart(Spin::new(tasks)),
             labels,
-            sets: SharedSets::default(),
+            sets: Apart::default(),
             workers: Spin::default(),
-            regions: Regions::default(),
+            regions: Apart::default(),
             era: AtomicU32::new(0),
             alone: AtomicU32::new(StepId::NONE.0),
             phase: AtomicU32::new(0),
-            serial: AtomicU32::new(StepId::NONE.0),
+            serial: Apart(AtomicU32::new(StepId::NONE.0)),
             keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
             overflown: AtomicU64::new(0),
@@ -365,6 +368,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         alone.is_some() && (step == alone || self.labels.relation(step, alone) == Relation::Before)
     }
 
+    /// The same; answers are remembered.
+    #[inline]
+    fn has_passed(&self, worker: &mut Worker, step: StepId) -> bool {
+        let alone = StepId(self.alone.load(Ordering::Relaxed));
+        let relation = worker.past.relation(step, alone, || match self.is_past(step) {
+            true => Relation::Before,
+            false => Relation::Right,
+        });
+        relation == Relation::Before
+    }
+
     /// The cells of a word, without what need not be remembered any more.
     #[inline]
     fn cells_of<'a>(&self, worker: &mut Worker, locked: &'a mut LockedWord<'_, A>) -> &'a mut Cells<A::Cell> {
@@ -372,16 +386,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let record = locked.record();
         if record.phase != phase {
             record.phase = phase;
-            let alone = StepId(self.alone.load(Ordering::Relaxed));
-            let mut is_past = |step: StepId| {
-                let is_past = worker.past.relation(step, alone, || match self.is_past(step) {
-                    true => Relation::Before,
-                    false => Relation::Right,
-                });
-                is_past == Relation::Before
-            };
+            let mut is_past = |step: StepId| self.has_passed(worker, step);
             for (_, cell) in record.cells.iter_mut() {
-                A::forget_past(cell, &mut is_past, &self.regions);
+                A::forget_past(cell, &mut is_past, &*self.regions);
             }
         }
         &mut record.cells
@@ -449,7 +456,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             history: &data.history,
             known_before: &data.known_before,
             era: self.era.load(Ordering::Relaxed),
-            open_regions: &self.regions,
+            open_regions: &*self.regions,
             descent: Some(&origins),
             locksets,
             families,
@@ -519,7 +526,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let from = next;
             next = end.min((next | (WORD_BYTES - 1)) + 1);
             let Some((word, mask)) = words_of(from, next - from).next() else { break };
-            if !plain || self.plain_access(worker, kind, (word, mask), &mut || place) == Done::No {
+            let done = if plain {
+                self.plain_access(worker, kind, (word, mask), &mut || place)
+            } else if mask == 0xff {
+                self.access_under_locks(worker, kind, word, place)
+            } else {
+                Done::No
+            };
+            if done == Done::No {
                 let Some(mut locked) = TaskWord::of(word).lock::<A>(word, self.era.load(Ordering::Relaxed))
                 else {
                     REFUSED.fetch_add(1, Ordering::Relaxed);

@@ -20,6 +20,7 @@ use keirin_core::event::{
     AccessKind, Addr, AtomicKind, GroupId, LockId, LockMode, MemoryOrder, Op, RegionId, TaskId, ThreadId,
 };
 use keirin_core::finding::RawStep;
+use keirin_core::lockset::LocksetId;
 use keirin_core::replay::Fault;
 use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{StepId, Structure};
@@ -44,6 +45,7 @@ impl Worker {
             calls: Calls::default(),
             code: 0,
             sets: None,
+            exclusive: LocksetId::EMPTY,
             sweeps: 0,
             side: None,
             beside: super::Beside::default(),
@@ -135,7 +137,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.note_edges(&tasks);
                 self.refresh(worker, &tasks);
                 let serial = if is_alone { worker.step } else { StepId::NONE };
-                self.serial.store(serial.0, Ordering::Relaxed);
+                if self.serial.load(Ordering::Relaxed) != serial.0 {
+                    self.serial.store(serial.0, Ordering::Relaxed);
+                }
                 if worker.step.0 >= words::MOST_STEPS {
                     self.overflown.fetch_add(1, Ordering::Relaxed);
                 }

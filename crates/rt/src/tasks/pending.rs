@@ -162,8 +162,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         pc: usize,
         run_at: usize,
     ) -> bool {
-        if thread.ignoring > 0 || own::may_be(addr) || !Self::parts_at_once(thread).0.plain {
+        if thread.ignoring > 0 || own::may_be(addr) {
             return false;
+        }
+        if !Self::parts_at_once(thread).0.plain {
+            return A::KEEPS_UNDER_LOCKS
+                && size == WORD_BYTES
+                && addr.is_multiple_of(WORD_BYTES)
+                && self.short_access_under_locks(thread, kind, addr, pc);
         }
         sites::approach(addr, kind == AccessKind::Read);
         let on_stack = thread.note_stack(addr);
@@ -348,8 +354,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// Tells one access of those that are told at once, under locks.
     pub(super) fn tell_under_locks(&self, thread: &mut Thread, run: &Run, addr: usize) {
         let _ = self.at_gate(thread);
-        for part in words_of(addr, run.size as usize) {
-            self.tell_in_full(thread, run, part);
+        for (word, mask) in words_of(addr, run.size as usize) {
+            let (worker, _) = Self::parts_at_once(thread);
+            if mask != 0xff || self.access_under_locks(worker, run.kind, word, run.place) == Done::No {
+                self.tell_in_full(thread, run, (word, mask));
+            }
         }
         if self.possible.is_any() {
             self.run_meets_possible(thread, run, addr, run.size as usize);

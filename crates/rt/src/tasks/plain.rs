@@ -340,6 +340,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             if old == 0 && !word.admit() {
                 return Done::No;
             }
+            let form = match form {
+                Form::UnderLocks { .. } => match self.plain_after_locks(worker, kind, form, mask) {
+                    Some(form) => form,
+                    None => return Done::No,
+                },
+                _ => form,
+            };
             let change = match kind {
                 AccessKind::Read => self.read(worker, form, (addr, mask), place),
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
@@ -377,6 +384,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 return Done::No;
             }
         }
+    }
+
+    /// What counts for a plain access of a word that was accessed under locks. None: it must be looked at in full.
+    #[cold]
+    fn plain_after_locks(&self, worker: &mut Worker, kind: AccessKind, form: Form, mask: u8) -> Option<Form> {
+        let Form::UnderLocks { english, hebrew, .. } = form else { return None };
+        // Whoever is parallel to what this write covers, and comes later, is parallel to it as well, and no lock keeps them apart.
+        let covers = kind == AccessKind::Write && mask == 0xff;
+        let superfluous = self.is_all_past(worker, form)
+            || (covers && self.is_before(worker, english) && self.is_before(worker, hebrew));
+        superfluous.then_some(Form::NOTHING)
     }
 
     /// What becomes of a word when a part of it is read.
@@ -495,6 +513,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 let form = Form::Plain { write, written, read: me, read_bytes: 0xff };
                 if behind { Change::Front(form) } else { Change::To(form, false, true) }
             }
+            Form::UnderLocks { .. } => Change::Full,
         }
     }
 
@@ -594,6 +613,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 steps[half] = me;
                 Change::To(Form::Halves { steps, kind, behind }, true, false)
             }
+            Form::UnderLocks { .. } => Change::Full,
         }
     }
 }

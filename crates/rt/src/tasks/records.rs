@@ -5,7 +5,8 @@
 
 use super::bytes::Bytes;
 use super::sites;
-use super::words::{FORM, Form, LOCKED, RECORD, TABLE, TaskWord, number_of};
+use super::under_locks;
+use super::words::{Form, LEAD, LOCKED, RECORD, TABLE, TaskWord, number_of};
 use crate::objects::Objects;
 use crate::shadow::{Cells, pages};
 use crate::spin::pause;
@@ -27,7 +28,11 @@ pub(super) struct Record<A: KeepsPlain> {
 impl<A: KeepsPlain> Record<A> {
     /// A new one, on the heap, with a cell for each part.
     fn of_parts(parts: impl IntoIterator<Item = (u8, Plain)>, era: u32) -> *mut Self {
-        let cells = parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))).collect();
+        Self::of_cells(parts.into_iter().map(|(bytes, plain)| (bytes, A::of_plain(plain, era))))
+    }
+
+    fn of_cells(cells: impl IntoIterator<Item = (u8, A::Cell)>) -> *mut Self {
+        let cells = cells.into_iter().collect();
         Box::into_raw(Box::new(Self { phase: 0, cells, objects: Objects::default() }))
     }
 }
@@ -66,8 +71,10 @@ impl TaskWord {
                 return None;
             }
             pages::mark_record(self.address());
-            let parts = if old == 0 { Vec::new() } else { form.parts(addr) };
-            let record = Record::<A>::of_parts(parts, era);
+            let record = match under_locks::accesses(form, addr) {
+                Some(accesses) => Record::<A>::of_cells([(0xff, A::of_under_locks(accesses, era))]),
+                None => Record::<A>::of_parts(if old == 0 { Vec::new() } else { form.parts(addr) }, era),
+            };
             let after = (record as u64) << 2 | RECORD;
             if self.exchange(old, after | LOCKED) {
                 return Some(LockedWord { word: self, after, marker: PhantomData });
@@ -82,7 +89,7 @@ impl TaskWord {
 
     /// Takes the record if there is one.
     pub(super) fn lock_record<A: KeepsPlain>(&self, addr: usize) -> Option<LockedWord<'_, A>> {
-        if self.load() & (FORM | TABLE) == RECORD { self.lock(addr, 0) } else { None }
+        if self.load() & (LEAD | TABLE) == RECORD { self.lock(addr, 0) } else { None }
     }
 
     /// Takes the table of bytes. None if there is none, or the runtime is being switched off.
@@ -166,6 +173,14 @@ impl<A: KeepsPlain> LockedWord<'_, A> {
     pub(super) fn settle(mut self, addr: usize, is_past: impl FnMut(StepId) -> bool) {
         let record = self.record();
         if !record.objects.is_empty() {
+            return;
+        }
+        if A::KEEPS_UNDER_LOCKS
+            && let Some(accesses) = record.cells.only().and_then(A::under_locks)
+        {
+            if let Some(number) = under_locks::put_packed(self.word, addr, accesses) {
+                self.replace(number);
+            }
             return;
         }
         let plain = record.cells.iter().map(|(bytes, cell)| A::plain(cell).map(|plain| (bytes, plain)));

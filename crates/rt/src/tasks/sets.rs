@@ -62,7 +62,11 @@ impl DerefMut for LockedSets<'_> {
 
 impl Drop for LockedSets<'_> {
     fn drop(&mut self) {
-        self.nodes.store(self.sets.locksets.nodes(), Ordering::Release);
+        // All ask for it, again and again; it seldom changes.
+        let nodes = self.sets.locksets.nodes();
+        if self.nodes.load(Ordering::Relaxed) != nodes {
+            self.nodes.store(nodes, Ordering::Release);
+        }
     }
 }
 

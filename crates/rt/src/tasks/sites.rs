@@ -11,8 +11,13 @@
 //! | 62 | of the first places: somebody owns the line |
 //! | 63 | there are more than two: the other bits are the address of a table with one for each half |
 //!
-//! A third number for each line is the write that stands behind the reads of those words that remember two reads and say so:
-//! its step and its place, the same for the whole line, because there is no room in the words.
+//! A third number for each line is what there is no room for in the words, the same for all of the line:
+//!
+//! | bits | content |
+//! |---|---|
+//! | 0 to 21 | the place of the write that stands behind the reads of those words that remember two reads and say so |
+//! | 22 to 46 | its step |
+//! | 47 to 63 | the locks of those words that remember accesses under locks |
 //!
 //! **Who may touch what.** Everybody reads. Who has set the bit of the line ([`own`]) changes its numbers, and those words of the line that are
 //! no records: so that one locked instruction is enough for many words that lie side by side. Tables belong to the line until
@@ -28,12 +33,17 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The places lie behind the words in what is reserved for shadow memory.
 const BASE: usize = SHADOW.base + (1 << 45);
 const LINE_BYTES: usize = 64;
-/// Bytes for each line: two numbers for places, one for the write behind readers.
+/// Bytes for each line: two numbers for places, one for the write behind readers and for locks.
 const ENTRY_BYTES: usize = 24;
 const PLACE_BITS: u32 = 22;
 const PLACE: u64 = (1 << PLACE_BITS) - 1;
 const NEWER_SHIFT: u32 = 2 * PLACE_BITS;
 const OWNED: u64 = 1 << 62;
+/// Of the third number.
+const LOCKS_SHIFT: u32 = 47;
+/// Sets of locks with greater numbers have no room there.
+pub(super) const MOST_LOCKS: u32 = (1 << (64 - LOCKS_SHIFT)) - 1;
+const BEHIND: u64 = (1 << LOCKS_SHIFT) - 1;
 const TABLE: u64 = 1 << 63;
 
 /// Bytes that have places of their own.
@@ -223,14 +233,23 @@ impl OwnedLine {
         place: PlaceNumber,
         used: impl Fn() -> bool,
     ) -> bool {
+        self.put_for_line(addr, BEHIND, step << PLACE_BITS | u64::from(place) & PLACE, used)
+    }
+
+    /// Sets the locks of a word that remembers accesses under some, in the same way.
+    pub(super) fn put_locks(&mut self, addr: usize, locks: u32, used: impl Fn() -> bool) -> bool {
+        self.put_for_line(addr, !BEHIND, u64::from(locks) << LOCKS_SHIFT, used)
+    }
+
+    /// Sets some bits of the third number.
+    fn put_for_line(&mut self, addr: usize, bits: u64, new: u64, used: impl Fn() -> bool) -> bool {
         let entry = behind(addr);
-        let new = step << PLACE_BITS | u64::from(place) & PLACE;
         let old = entry.load(Ordering::Relaxed);
-        if old != new {
-            if old != 0 && used() {
+        if old & bits != new {
+            if old & bits != 0 && used() {
                 return false;
             }
-            entry.store(new, Ordering::Release);
+            entry.store(old & !bits | new, Ordering::Release);
         }
         true
     }
@@ -267,7 +286,7 @@ fn with_place(number: u64, bits: u64, place: u64, used: impl Fn() -> u8) -> u64 
     }
 }
 
-/// The number with the write behind the readers of a line.
+/// The third number of a line.
 fn behind(addr: usize) -> &'static AtomicU64 {
     let entry = BASE + (addr & ADDRESS_MASK) / LINE_BYTES * ENTRY_BYTES + 16;
     // SAFETY: as in `line`.
@@ -278,16 +297,23 @@ fn behind(addr: usize) -> &'static AtomicU64 {
 #[inline(always)]
 pub(super) fn write_behind(addr: usize) -> (u64, PlaceNumber) {
     let number = behind(addr).load(Ordering::Acquire);
-    (number >> PLACE_BITS, (number & PLACE) as PlaceNumber)
+    ((number & BEHIND) >> PLACE_BITS, (number & PLACE) as PlaceNumber)
+}
+
+/// The locks of a word that remembers accesses under some.
+#[inline(always)]
+pub(super) fn locks(addr: usize) -> u32 {
+    (behind(addr).load(Ordering::Acquire) >> LOCKS_SHIFT) as u32
 }
 
 /// Puts another step in the place of that of the write behind the readers of a line.
 pub(super) fn replace_behind(addr: usize, stand_in: impl Fn(u64) -> u64) {
     let entry = behind(addr);
     let old = entry.load(Ordering::Acquire);
-    if old != 0 {
-        let step = stand_in(old >> PLACE_BITS);
-        entry.store(if step == 0 { 0 } else { step << PLACE_BITS | old & PLACE }, Ordering::Release);
+    if old & BEHIND != 0 {
+        let step = stand_in((old & BEHIND) >> PLACE_BITS);
+        let new = if step == 0 { 0 } else { step << PLACE_BITS | old & PLACE };
+        entry.store(old & !BEHIND | new, Ordering::Release);
     }
 }
 

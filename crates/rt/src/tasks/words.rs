@@ -1,15 +1,17 @@
 //! The shadow of programs with tasks: eight bytes for each word of eight bytes.
 //!
-//! | lowest two bits | bits 63 to 39 | bits 38 to 14 | bits 13 to 8 | bits 7 to 2 |
+//! | lowest two bits, or three | bits 63 to 39 | bits 38 to 14 | bits 13 to 8 | bits 7 to 2 |
 //! |---|---|---|---|---|
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 10 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of halves; below: address of these or of a [`super::records::Record`] | | | |
+//! | 110 | the step of the last access in English order | in Hebrew order | | 3: they wrote |
+//! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of halves; below: address of these or of a [`super::records::Record`] | | | |
 //!
-//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes.
+//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fourth form is of accesses of all bytes under locks, which are
+//! the same for the whole line as well ([`super::under_locks`]).
 //!
-//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the forms but records are accesses without
+//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first three forms are accesses without
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
 //! it is such accesses, else into a record, with a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
@@ -45,6 +47,10 @@ const PLAIN: u64 = 0;
 pub(crate) const READERS: u64 = 1;
 const HALVES: u64 = 3;
 pub(super) const RECORD: u64 = 2;
+const UNDER_LOCKS: u64 = 6;
+/// What tells records and tables from all other forms.
+pub(super) const LEAD: u64 = 7;
+const WRITES_UNDER_LOCKS: u64 = 1 << 3;
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
 pub(super) const LOCKED: u64 = 1 << 63;
@@ -166,10 +172,12 @@ pub(super) enum Form {
     Readers { english: u64, hebrew: u64, bytes: u8, behind: bool },
     /// Accesses of one kind, a step for each half, and perhaps a write of all bytes behind reads.
     Halves { steps: [u64; 2], kind: AccessKind, behind: bool },
+    /// Accesses of one kind of all bytes under locks: see [`super::under_locks`].
+    UnderLocks { english: u64, hebrew: u64, kind: AccessKind },
 }
 
 impl Form {
-    const NOTHING: Self = Self::Plain { write: 0, written: 0, read: 0, read_bytes: 0 };
+    pub(super) const NOTHING: Self = Self::Plain { write: 0, written: 0, read: 0, read_bytes: 0 };
 
     /// None: it is a record.
     #[inline(always)]
@@ -187,6 +195,11 @@ impl Form {
             HALVES => {
                 let kind = if number & WRITES != 0 { AccessKind::Write } else { AccessKind::Read };
                 Some(Self::Halves { steps: [first, second], kind, behind: number & BEHIND != 0 })
+            }
+            _ if number & LEAD == UNDER_LOCKS => {
+                let wrote = number & WRITES_UNDER_LOCKS != 0;
+                let kind = if wrote { AccessKind::Write } else { AccessKind::Read };
+                Some(Self::UnderLocks { english: first, hebrew: second, kind })
             }
             _ => None,
         }
@@ -218,10 +231,16 @@ impl Form {
                     | if kind == AccessKind::Write { WRITES } else { 0 }
                     | HALVES
             }
+            Self::UnderLocks { english, hebrew, kind } => {
+                english << FIRST_SHIFT
+                    | hebrew << SECOND_SHIFT
+                    | if kind == AccessKind::Write { WRITES_UNDER_LOCKS } else { 0 }
+                    | UNDER_LOCKS
+            }
         })
     }
 
-    /// What each stretch of bytes has to remember.
+    /// What each stretch of bytes has to remember of plain accesses.
     pub(super) fn parts(self, addr: usize) -> Vec<(u8, Plain)> {
         // Halves are apart only if their places are: a finding tells of all bytes of an access at once.
         let alike = |second: bool| sites::get(addr, second) == sites::get(addr + 4, second);
@@ -263,6 +282,7 @@ impl Form {
                 };
                 vec![(0x0f, plain(low, 0x0f)), (0xf0, plain(high, 0xf0))]
             }
+            Self::UnderLocks { .. } => Vec::new(),
         }
     }
 }
@@ -276,7 +296,7 @@ fn entry_behind(addr: usize) -> Entry {
 impl TaskWord {
     /// True if it is a table of bytes.
     pub(super) fn is_table(number: u64) -> bool {
-        number & (FORM | TABLE) == RECORD | TABLE
+        number & (LEAD | TABLE) == RECORD | TABLE
     }
 
     /// How many words of a page of the shadow have something to remember.
@@ -292,8 +312,18 @@ impl TaskWord {
 
     /// True if some other word of the line has a write behind.
     pub(super) fn others_behind(&self) -> bool {
+        self.others().any(Self::is_behind)
+    }
+
+    /// True if the word is about accesses under locks.
+    pub(super) fn is_under_locks(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & LEAD == UNDER_LOCKS
+    }
+
+    /// The other words of the line.
+    pub(super) fn others(&self) -> impl Iterator<Item = &'static Self> {
         let (first, own) = (self.address() & !63, self.address());
-        (first..first + 64).step_by(8).filter(|other| *other != own).any(|other| Self::at(other).is_behind())
+        (first..first + 64).step_by(8).filter(move |other| *other != own).map(Self::at)
     }
 
     /// Changes a word that the caller may change.
@@ -402,8 +432,8 @@ impl TaskWord {
                     Form::Readers { english, hebrew, bytes: bytes & !mask, behind }
                 }
                 // Seldom, and a record knows how.
-                Some(Form::Halves { .. }) if mask != 0xff => return false,
-                Some(Form::Halves { .. }) => Form::NOTHING,
+                Some(Form::Halves { .. } | Form::UnderLocks { .. }) if mask != 0xff => return false,
+                Some(Form::Halves { .. } | Form::UnderLocks { .. }) => Form::NOTHING,
             };
             let Some(new) = changed.number() else { return false };
             if self.exchange(old, new) || !crate::watch::is_on() {
@@ -481,7 +511,7 @@ fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
             continue;
         }
         any = true;
-        if mask == 0xff && old & FORM != RECORD {
+        if mask == 0xff && old & LEAD != RECORD {
             shadow.0.store(0, Ordering::Relaxed);
         } else if !shadow.forget_plain(mask)
             && let Some(locked) = shadow.lock::<A>(word, era)

@@ -26,7 +26,7 @@
 //! **State.** Only cells, each handed in exclusively.
 
 use super::kept::{Entry, Kept};
-use super::plain::{KeepsPlain, Plain};
+use super::plain::{KeepsPlain, Plain, UnderLocks};
 use super::{OpenRegions, Order, Present, TaskAnalysis};
 use crate::analysis::Part;
 use crate::event::AccessKind;
@@ -256,6 +256,27 @@ impl KeepsPlain for PtRacer {
             return None;
         }
         Some(Plain { write: cell.first.writes.only_one()?, reads: cell.first.reads.only_two()? })
+    }
+
+    const KEEPS_UNDER_LOCKS: bool = true;
+
+    fn of_under_locks(accesses: UnderLocks, era: u32) -> Cell {
+        let mut first = Class { locks: accesses.locks, era, ..Class::default() };
+        *first.kept(accesses.kind) = Kept::of(Some(accesses.two));
+        Cell { first, others: None }
+    }
+
+    fn under_locks(cell: &Cell) -> Option<UnderLocks> {
+        let Cell { first, others } = cell;
+        if first.locks.is_empty() || first.locks == TOLD || others.is_some() {
+            return None;
+        }
+        let (kind, kept) = match (first.reads.is_empty(), first.writes.is_empty()) {
+            (true, false) => (AccessKind::Write, &first.writes),
+            (false, true) => (AccessKind::Read, &first.reads),
+            _ => return None,
+        };
+        Some(UnderLocks { locks: first.locks, kind, two: kept.only_two()?? })
     }
 }
 

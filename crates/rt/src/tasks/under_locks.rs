@@ -1,0 +1,193 @@
+//! Accesses of whole words under locks, which need no record while all of them are under the same locks: sums that many tasks add to, cells of a
+//! grid with a lock each.
+//!
+//! | the word remembers | access under the same locks | then remembered |
+//! |---|---|---|
+//! | nothing, or what comes before all that is still to come | any | the access |
+//! | accesses of the same kind | any | the last in English and in Hebrew order, as by `keirin_core::analysis::tasks::kept` |
+//! | writes, one of them by the step | read | as before: who races with the read races with the write |
+//! | reads by the step, or before it | write | the write: who races with those reads races with it |
+//!
+//! All else is looked at in full. The locks are the same for all such words of a line, because there is no room in the words; they
+//! exclude each other, so that no two of these accesses race.
+
+use super::pending::Run;
+use super::plain::{Done, past};
+use super::sites;
+use super::words::{self, Form, TaskWord, number_of, step_of};
+use super::{TaskDriver, Worker};
+use crate::layout::WORD_BYTES;
+use crate::own;
+use crate::places::PlaceNumber;
+use crate::thread::Thread;
+use crate::tls;
+use keirin_core::analysis::tasks::kept::Entry;
+use keirin_core::analysis::tasks::plain::{KeepsPlain, UnderLocks};
+use keirin_core::event::{AccessKind, SiteId};
+use keirin_core::lockset::LocksetId;
+use keirin_core::sptree::Relation;
+use std::sync::atomic::Ordering;
+
+/// What a word remembers of accesses under locks, if that is its form.
+pub(super) fn accesses(form: Form, addr: usize) -> Option<UnderLocks> {
+    let Form::UnderLocks { english, hebrew, kind } = form else { return None };
+    let entry =
+        |step: u64, second: bool| Entry { step: step_of(step), site: SiteId(sites::get(addr, second)) };
+    let locks = LocksetId::of_number(sites::locks(addr));
+    Some(UnderLocks { locks, kind, two: (entry(english, false), entry(hebrew, true)) })
+}
+
+/// The number that stands for accesses under locks, of a word which the caller owns, if they fit. Their places are where they belong then.
+pub(super) fn put_packed(word: &TaskWord, addr: usize, accesses: UnderLocks) -> Option<u64> {
+    let UnderLocks { locks, kind, two: (english, hebrew) } = accesses;
+    let mut line = sites::own(addr)?;
+    if locks.number() > sites::MOST_LOCKS || !line.put_locks(addr, locks.number(), || others_are(word)) {
+        return None;
+    }
+    line.put((addr, 0xff), false, english.site.0, || word.used_in_line());
+    line.put((addr, 0xff), true, hebrew.site.0, || word.used_in_line());
+    Form::UnderLocks { english: number_of(english.step), hebrew: number_of(hebrew.step), kind }.number()
+}
+
+/// True if other words of the line are about accesses under locks.
+fn others_are(word: &TaskWord) -> bool {
+    word.others().any(TaskWord::is_under_locks)
+}
+
+impl<A: KeepsPlain + Sync> TaskDriver<A> {
+    /// An access of a whole word under locks, if that is all it needs. False: it must be looked at in full.
+    #[inline]
+    pub(super) fn short_access_under_locks(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        pc: usize,
+    ) -> bool {
+        // Nobody acts, or all is told.
+        if tls::task() == 0 || own::may_be(addr) {
+            return false;
+        }
+        thread.note_stack(addr);
+        let place = thread.place(pc, WORD_BYTES as u32);
+        let (worker, _) = self.at_gate(thread);
+        if self.access_under_locks(worker, kind, addr, place) == Done::No {
+            return false;
+        }
+        worker.recent.add(kind, addr, WORD_BYTES);
+        thread.accesses += 1;
+        self.told_meets_possible(thread, &Run::of_many(kind, WORD_BYTES as u32, place), addr, WORD_BYTES);
+        true
+    }
+
+    /// An access of a whole word under locks. [`Done::No`]: it must be looked at in full.
+    pub(super) fn access_under_locks(
+        &self,
+        worker: &mut Worker,
+        kind: AccessKind,
+        addr: usize,
+        place: PlaceNumber,
+    ) -> Done {
+        let locks = worker.data.history.locks();
+        if !A::KEEPS_UNDER_LOCKS
+            || worker.step.0 >= words::MOST_STEPS
+            || locks.number() > sites::MOST_LOCKS
+            || !self.exclude_each_other(worker, locks)
+        {
+            return Done::No;
+        }
+        let word = TaskWord::of(addr);
+        let old = word.load();
+        let Some(form) = Form::of(old) else { return Done::No };
+        let me = number_of(worker.step);
+        let anew = self.is_all_past(worker, form);
+        let (english, hebrew, kind) = if anew {
+            if old == 0 && !word.admit() {
+                return Done::No;
+            }
+            (me, me, kind)
+        } else {
+            let Form::UnderLocks { english, hebrew, kind: before } = form else { return Done::No };
+            if sites::locks(addr) != locks.number() {
+                return Done::No;
+            }
+            let mine = english == me || hebrew == me;
+            match (before, kind) {
+                (AccessKind::Write, _) | (_, AccessKind::Read) if mine => return Done::Unknown,
+                (AccessKind::Write, AccessKind::Read) => return Done::No,
+                (AccessKind::Read, AccessKind::Write) => {
+                    if !self.is_before(worker, english) || !self.is_before(worker, hebrew) {
+                        return Done::No;
+                    }
+                    (me, me, kind)
+                }
+                _ => {
+                    let in_english = self.relation(worker, past(english));
+                    let in_hebrew = self.relation(worker, past(hebrew));
+                    let (first, second) = (in_english != Relation::Right, in_hebrew != Relation::Left);
+                    let all = in_english == Relation::Before && in_hebrew == Relation::Before;
+                    if !all && self.keep_all.load(Ordering::Relaxed) {
+                        return Done::No;
+                    }
+                    if !all && !self.dropped.load(Ordering::Relaxed) {
+                        self.dropped.store(true, Ordering::Relaxed);
+                    }
+                    (if first { me } else { english }, if second { me } else { hebrew }, kind)
+                }
+            }
+        };
+        let Some(new) = (Form::UnderLocks { english, hebrew, kind }).number() else { return Done::No };
+        if new == old {
+            return Done::Unknown;
+        }
+        let Some(mut line) = word.own_as(old) else { return Done::No };
+        // The locks may be others than those that were seen, if the word was something else for a while.
+        let fits = if anew {
+            line.put_locks(addr, locks.number(), || others_are(word))
+        } else {
+            sites::locks(addr) == locks.number()
+        };
+        if !fits {
+            return Done::No;
+        }
+        if english == me {
+            line.put((addr, 0xff), false, place, || word.used_in_line());
+        }
+        if hebrew == me {
+            line.put((addr, 0xff), true, place, || word.used_in_line());
+        }
+        word.set(new);
+        Done::Unknown
+    }
+
+    /// True if all that a word remembers comes before all that is still to come.
+    #[inline]
+    pub(super) fn is_all_past(&self, worker: &mut Worker, form: Form) -> bool {
+        match form {
+            Form::Plain { write, read, .. } => self.are_past(worker, [write, read]),
+            Form::Readers { english, hebrew, behind: false, .. }
+            | Form::UnderLocks { english, hebrew, .. } => self.are_past(worker, [english, hebrew]),
+            Form::Halves { steps, behind: false, .. } => self.are_past(worker, steps),
+            Form::Readers { .. } | Form::Halves { .. } => false,
+        }
+    }
+
+    #[inline]
+    fn are_past(&self, worker: &mut Worker, steps: [u64; 2]) -> bool {
+        steps.into_iter().all(|step| step == 0 || self.has_passed(worker, past(step)))
+    }
+
+    /// True if accesses under some locks exclude each other.
+    #[inline]
+    fn exclude_each_other(&self, worker: &mut Worker, locks: LocksetId) -> bool {
+        if worker.exclusive == locks {
+            return !locks.is_empty();
+        }
+        let (locksets, _) = worker.sets.get_or_insert_default().up_to_date(&self.sets);
+        let exclude = locksets.excludes(locks, locks);
+        if exclude {
+            worker.exclusive = locks;
+        }
+        exclude
+    }
+}
