@@ -134,6 +134,8 @@ struct Worker {
     sets: Option<Box<OwnSets>>,
     /// The last locks that were asked about and exclude each other.
     exclusive: LocksetId,
+    /// Words that were read under locks, and the places: see [`under_locks`].
+    reads_under_locks: Vec<(usize, PlaceNumber)>,
     /// After so many sweeps the answers are void.
     sweeps: u32,
     /// The locks of the other side of a branch that is being told, if it takes or releases some.
@@ -251,6 +253,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         // SAFETY: `state` points to a box of this type, made in `new_thread`, which belongs to the thread and is not part of
         // what the other reference leads to.
         (unsafe { &mut *thread.state.cast::<Worker>() }, &mut thread.findings)
+    }
+
+    /// The same for an access. What is pending under locks may still come to nothing.
+    #[inline(always)]
+    fn accessing<'a>(&self, thread: &'a mut Thread) -> (&'a mut Worker, &'a mut Findings) {
+        let worker = Self::parts_at_once(thread).0;
+        if worker.slot.is_some() && !worker.plain {
+            return self.at_gate(thread);
+        }
+        self.acting(thread)
     }
 
     /// The same, for something that the thread's task does.
@@ -503,7 +515,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let op = Op::Access { kind, size: told_size, addr: Addr(addr as u64) };
         let at = step(thread, op, place);
         let calls = thread.innermost_calls();
-        let (worker, findings) = self.acting(thread);
+        let (worker, findings) = self.accessing(thread);
         worker.calls = calls;
         worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
         let plain = self.is_plain(worker) && worker.step.0 < words::MOST_STEPS;

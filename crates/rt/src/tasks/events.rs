@@ -46,6 +46,7 @@ impl Worker {
             code: 0,
             sets: None,
             exclusive: LocksetId::EMPTY,
+            reads_under_locks: Vec::new(),
             sweeps: 0,
             side: None,
             beside: super::Beside::default(),

@@ -166,10 +166,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return false;
         }
         if !Self::parts_at_once(thread).0.plain {
-            return A::KEEPS_UNDER_LOCKS
-                && size == WORD_BYTES
-                && addr.is_multiple_of(WORD_BYTES)
-                && self.short_access_under_locks(thread, kind, addr, pc);
+            return A::KEEPS_UNDER_LOCKS && self.short_access_under_locks(thread, kind, (addr, size), pc);
         }
         sites::approach(addr, kind == AccessKind::Read);
         let on_stack = thread.note_stack(addr);
@@ -255,6 +252,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             if run.from != run.next {
                 self.tell_run(thread, &run);
             }
+        }
+        if A::KEEPS_UNDER_LOCKS && !Self::parts_at_once(thread).0.reads_under_locks.is_empty() {
+            self.tell_reads_under_locks(thread);
         }
     }
 
@@ -367,7 +367,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Tells the part of a run that is in a word, if it does not fit there.
     #[inline(never)]
-    fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) -> Done {
+    pub(super) fn tell_in_full(&self, thread: &mut Thread, run: &Run, (word, mask): (usize, u8)) -> Done {
         let addr = word + mask.trailing_zeros() as usize;
         let op = Op::Access { kind: run.kind, size: run.size, addr: Addr(addr as u64) };
         let at = step(thread, op, run.place);

@@ -160,7 +160,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let run = Run::of_many(kind, size as u32, thread.place(pc, size as u32));
         let calls = thread.innermost_calls();
         thread.accesses += (ranges.count * ranges.rows) as u64;
-        let (worker, _) = self.acting(thread);
+        let (worker, _) = self.accessing(thread);
         worker.calls = calls;
         worker.code = if calls[0] == 0 { 0 } else { pc as u64 };
         let mut last = NONE;

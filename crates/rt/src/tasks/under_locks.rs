@@ -6,9 +6,10 @@
 //! | nothing, or what comes before all that is still to come | any | the access |
 //! | accesses of the same kind | any | the last in English and in Hebrew order, as by `keirin_core::analysis::tasks::kept` |
 //! | writes, one of them by the step | read | as before: who races with the read races with the write |
+//! | writes by others | read | pending: most such reads are followed by a write of the same, and then tell nothing |
 //! | reads by the step, or before it | write | the write: who races with those reads races with it |
 //!
-//! All else is looked at in full. The locks are the same for all such words of a line, because there is no room in the words; they
+//! All else is looked at in full, and so are reads that are still pending when the step or its locks change. The locks are the same for all such words of a line, because there is no room in the words; they
 //! exclude each other, so that no two of these accesses race.
 
 use super::pending::Run;
@@ -17,7 +18,6 @@ use super::sites;
 use super::words::{self, Form, TaskWord, number_of, step_of};
 use super::{TaskDriver, Worker};
 use crate::layout::WORD_BYTES;
-use crate::own;
 use crate::places::PlaceNumber;
 use crate::thread::Thread;
 use crate::tls;
@@ -27,6 +27,9 @@ use keirin_core::event::{AccessKind, SiteId};
 use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::Relation;
 use std::sync::atomic::Ordering;
+
+/// So many reads can be pending.
+const MOST_READS: usize = 64;
 
 /// What a word remembers of accesses under locks, if that is its form.
 pub(super) fn accesses(form: Form, addr: usize) -> Option<UnderLocks> {
@@ -55,28 +58,29 @@ fn others_are(word: &TaskWord) -> bool {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// An access of a whole word under locks, if that is all it needs. False: it must be looked at in full.
+    /// An access of whole words under locks, if that is all it needs. False: it must be looked at in full; a part may have been told.
     #[inline]
     pub(super) fn short_access_under_locks(
         &self,
         thread: &mut Thread,
         kind: AccessKind,
-        addr: usize,
+        (addr, size): (usize, usize),
         pc: usize,
     ) -> bool {
         // Nobody acts, or all is told.
-        if tls::task() == 0 || own::may_be(addr) {
+        if tls::task() == 0 || !size.is_multiple_of(WORD_BYTES) || !addr.is_multiple_of(WORD_BYTES) {
             return false;
         }
         thread.note_stack(addr);
-        let place = thread.place(pc, WORD_BYTES as u32);
+        let place = thread.place(pc, size as u32);
         let (worker, _) = self.at_gate(thread);
-        if self.access_under_locks(worker, kind, addr, place) == Done::No {
+        let mut words = (addr..addr + size).step_by(WORD_BYTES);
+        if words.any(|word| self.access_under_locks(worker, kind, word, place) == Done::No) {
             return false;
         }
-        worker.recent.add(kind, addr, WORD_BYTES);
+        worker.recent.add(kind, addr, size);
         thread.accesses += 1;
-        self.told_meets_possible(thread, &Run::of_many(kind, WORD_BYTES as u32, place), addr, WORD_BYTES);
+        self.told_meets_possible(thread, &Run::of_many(kind, size as u32, place), addr, size);
         true
     }
 
@@ -99,6 +103,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let word = TaskWord::of(addr);
         let old = word.load();
         let Some(form) = Form::of(old) else { return Done::No };
+        if kind == AccessKind::Write && !worker.reads_under_locks.is_empty() {
+            worker.reads_under_locks.retain(|(read, _)| *read != addr);
+        }
         let me = number_of(worker.step);
         let anew = self.is_all_past(worker, form);
         let (english, hebrew, kind) = if anew {
@@ -114,7 +121,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let mine = english == me || hebrew == me;
             match (before, kind) {
                 (AccessKind::Write, _) | (_, AccessKind::Read) if mine => return Done::Unknown,
-                (AccessKind::Write, AccessKind::Read) => return Done::No,
+                (AccessKind::Write, AccessKind::Read) => {
+                    let has_room = worker.reads_under_locks.len() < MOST_READS;
+                    if has_room {
+                        worker.reads_under_locks.push((addr, place));
+                    }
+                    return if has_room { Done::Unknown } else { Done::No };
+                }
                 (AccessKind::Read, AccessKind::Write) => {
                     if !self.is_before(worker, english) || !self.is_before(worker, hebrew) {
                         return Done::No;
@@ -158,6 +171,21 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         word.set(new);
         Done::Unknown
+    }
+
+    /// Tells the reads that are pending.
+    #[cold]
+    pub(super) fn tell_reads_under_locks(&self, thread: &mut Thread) {
+        let reads = std::mem::take(&mut Self::parts_at_once(thread).0.reads_under_locks);
+        let _ = self.at_gate(thread);
+        for (word, place) in &reads {
+            let run = Run::of_many(AccessKind::Read, WORD_BYTES as u32, *place);
+            self.tell_in_full(thread, &run, (*word, 0xff));
+        }
+        // Its memory is used again.
+        let worker = Self::parts_at_once(thread).0;
+        worker.reads_under_locks = reads;
+        worker.reads_under_locks.clear();
     }
 
     /// True if all that a word remembers comes before all that is still to come.
