@@ -9,7 +9,7 @@
 //! its word has lost; so a table is never anything but a table: those that are given back wait in a [`Pool`] for the next word.
 
 use super::plain::past;
-use super::words::{HALVES_TABLE, LOCKED, RECORD, TABLE, TaskWord, number_of, step_of};
+use super::words::{LOCKED, RECORD, STRETCHES_TABLE, TABLE, TaskWord, number_of, step_of};
 use super::{TaskDriver, Worker};
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
@@ -84,18 +84,22 @@ impl Unit {
     }
 }
 
-/// What the halves of a word remember, or its bytes.
+/// What two stretches of a word remember, or its bytes.
 #[repr(C)]
 struct Table<const UNITS: usize> {
     version: AtomicU64,
+    /// If there are two units: the bytes of the first one. All others are those of the second.
+    first: AtomicU64,
     units: [Unit; UNITS],
 }
+
+const _: () = assert!(size_of::<Table<2>>() == 64);
 
 /// Tables that no word has, in parts so that threads seldom meet.
 struct Pool<const UNITS: usize>([Spin<Vec<&'static Table<UNITS>>>; POOL_PARTS]);
 
 const POOL_PARTS: usize = 8;
-static HALVES: Pool<2> = Pool([const { Spin::new(Vec::new()) }; POOL_PARTS]);
+static STRETCHES: Pool<2> = Pool([const { Spin::new(Vec::new()) }; POOL_PARTS]);
 static BYTES: Pool<WORD_BYTES> = Pool([const { Spin::new(Vec::new()) }; POOL_PARTS]);
 
 impl<const UNITS: usize> Pool<UNITS> {
@@ -115,7 +119,7 @@ impl<const UNITS: usize> Pool<UNITS> {
         self.part().lock().append(&mut others);
         table.unwrap_or_else(|| {
             let units = std::array::from_fn(|_| Unit::default());
-            Box::leak(Box::new(Table { version: AtomicU64::new(0), units }))
+            Box::leak(Box::new(Table { version: AtomicU64::new(0), first: AtomicU64::new(0), units }))
         })
     }
 }
@@ -124,75 +128,86 @@ impl<const UNITS: usize> Pool<UNITS> {
 #[derive(Clone, Copy)]
 pub(super) struct Bytes {
     version: &'static AtomicU64,
-    /// One for each half or one for each byte.
+    first: &'static AtomicU64,
+    /// Two, or one for each byte.
     units: &'static [Unit],
 }
 
-/// True if some bytes are halves of a word.
-fn are_halves(mask: u8) -> bool {
-    matches!(mask, 0 | 0x0f | 0xf0 | 0xff)
+/// True if some bytes are all, none, or one of two stretches of which these are the first.
+fn are_stretches(mask: u8, first: u8) -> bool {
+    mask == 0 || mask == 0xff || mask == first || mask == !first
 }
 
 impl Bytes {
     /// The table that a word leads to.
     #[inline(always)]
     pub(super) fn at(number: u64) -> Self {
-        let address = (number & !(LOCKED | TABLE | HALVES_TABLE)) >> 2;
-        if number & HALVES_TABLE != 0 {
-            // SAFETY: the address is that of a table for halves, see `number`; they are never given back.
+        let address = (number & !(LOCKED | TABLE | STRETCHES_TABLE)) >> 2;
+        if number & STRETCHES_TABLE != 0 {
+            // SAFETY: the address is that of a table for stretches, see `number`; they are never given back.
             let table = unsafe { &*(address as *const Table<2>) };
-            Self { version: &table.version, units: &table.units }
+            Self { version: &table.version, first: &table.first, units: &table.units }
         } else {
             // SAFETY: the same for tables for bytes.
             let table = unsafe { &*(address as *const Table<WORD_BYTES>) };
-            Self { version: &table.version, units: &table.units }
+            Self { version: &table.version, first: &table.first, units: &table.units }
         }
     }
 
     /// What the word is that leads to it.
     pub(super) fn number(self) -> u64 {
-        let halves = if self.is_of_halves() { HALVES_TABLE } else { 0 };
-        (std::ptr::from_ref(self.version) as u64) << 2 | RECORD | TABLE | halves
+        let stretches = if self.is_of_stretches() { STRETCHES_TABLE } else { 0 };
+        (std::ptr::from_ref(self.version) as u64) << 2 | RECORD | TABLE | stretches
     }
 
-    fn is_of_halves(self) -> bool {
+    fn is_of_stretches(self) -> bool {
         self.units.len() == 2
     }
 
     /// True if an access of some bytes can be put into it.
     pub(super) fn has_room_for(self, mask: u8) -> bool {
-        !self.is_of_halves() || are_halves(mask)
+        !self.is_of_stretches() || are_stretches(mask, self.first_bytes())
+    }
+
+    fn first_bytes(self) -> u8 {
+        self.first.load(Ordering::Relaxed) as u8
     }
 
     /// A table in which the bytes of each part have that to remember, all others nothing, and with room for an access of some bytes.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u8, Plain)>, mask: u8) -> Self {
-        let mut bytes = [Byte::default(); WORD_BYTES];
-        let mut halves = are_halves(mask);
-        for (mask, plain) in parts {
-            halves &= are_halves(mask);
-            let byte = Byte::of(plain);
-            (0..WORD_BYTES).filter(|index| mask >> index & 1 != 0).for_each(|index| bytes[index] = byte);
+        let parts: Vec<(u8, Plain)> = parts.into_iter().collect();
+        let mut masks = parts.iter().map(|part| part.0).chain([mask]);
+        let first = masks.clone().find(|mask| !matches!(mask, 0 | 0xff)).unwrap_or(0x0f);
+        if !masks.all(|mask| are_stretches(mask, first)) {
+            return Self::of_bytes(parts);
         }
-        let table = if halves {
-            let table = HALVES.take();
-            Self { version: &table.version, units: &table.units }
-        } else {
-            let table = BYTES.take();
-            Self { version: &table.version, units: &table.units }
-        };
-        table.change(|units| {
-            let size = WORD_BYTES / units.len();
-            units.iter().enumerate().for_each(|(index, unit)| unit.store(bytes[index * size]));
+        let table = STRETCHES.take();
+        Self { version: &table.version, first: &table.first, units: &table.units }.filled(first, parts)
+    }
+
+    /// The same with room for any access.
+    pub(super) fn of_bytes(parts: impl IntoIterator<Item = (u8, Plain)>) -> Self {
+        let table = BYTES.take();
+        Self { version: &table.version, first: &table.first, units: &table.units }.filled(0, parts)
+    }
+
+    fn filled(self, first: u8, parts: impl IntoIterator<Item = (u8, Plain)>) -> Self {
+        self.change(|units| {
+            self.first.store(u64::from(first), Ordering::Relaxed);
+            units.iter().for_each(|unit| unit.store(Byte::default()));
+            for (mask, plain) in parts {
+                self.units_of(mask).for_each(|(_, unit)| unit.store(Byte::of(plain)));
+            }
         });
-        table
+        self
     }
 
     /// The table is no word's any more.
     pub(super) fn give_back(self) {
         let address = std::ptr::from_ref(self.version);
-        if self.is_of_halves() {
+        if self.is_of_stretches() {
             // SAFETY: the version is the first member of such a table, which is never anything else.
-            HALVES.part().lock().push(unsafe { &*address.cast::<Table<2>>() });
+            STRETCHES.part().lock().push(unsafe { &*address.cast::<Table<2>>() });
         } else {
             // SAFETY: the same for tables for bytes.
             BYTES.part().lock().push(unsafe { &*address.cast::<Table<WORD_BYTES>>() });
@@ -210,7 +225,11 @@ impl Bytes {
 
     /// The bytes of a unit.
     fn bytes_of(self, unit: usize) -> u8 {
-        if self.is_of_halves() { 0x0f << (4 * unit) } else { 1 << unit }
+        match (self.is_of_stretches(), unit) {
+            (true, 0) => self.first_bytes(),
+            (true, _) => !self.first_bytes(),
+            (false, _) => 1 << unit,
+        }
     }
 
     /// The units of some bytes.
@@ -289,12 +308,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     #[inline(always)]
     fn is_covered(&self, worker: &mut Worker, word: &TaskWord, mask: u8, here: Stamp, number: u64) -> bool {
         let table = Bytes::at(number);
-        if !table.has_room_for(mask) {
-            return false;
-        }
         let version = table.version.load(Ordering::Acquire);
         // It may have come to another word since the word was looked at; from here on its version would tell.
-        if version % 2 != 0 || (word.load() ^ number) & !LOCKED != 0 {
+        if !version.is_multiple_of(2) || (word.load() ^ number) & !LOCKED != 0 {
+            return false;
+        }
+        if !table.has_room_for(mask) {
             return false;
         }
         let mut alike = Byte::default();

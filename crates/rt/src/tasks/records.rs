@@ -233,7 +233,7 @@ impl<'a> LockedBytes<'a> {
     /// Makes room for accesses of any bytes.
     pub(super) fn spread(&mut self) {
         let table = self.bytes();
-        self.after = Bytes::of_parts(table.parts(), 0x01).number();
+        self.after = Bytes::of_bytes(table.parts()).number();
         // Whoever waits for the word looks at it again.
         self.word.set(self.after | LOCKED);
         table.give_back();

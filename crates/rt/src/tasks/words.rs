@@ -6,7 +6,7 @@
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
 //! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
 //! | 110 | the step of the last access in English order | in Hebrew order | | 3: they wrote |
-//! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of halves; below: address of these or of a [`super::records::Record`] | | | |
+//! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of two stretches; below: address of these or of a [`super::records::Record`] | | | |
 //!
 //! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fourth form is of accesses of all bytes under locks, which are
 //! the same for the whole line as well ([`super::under_locks`]).
@@ -54,9 +54,9 @@ const WRITES_UNDER_LOCKS: u64 = 1 << 3;
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
 pub(super) const LOCKED: u64 = 1 << 63;
-/// Of the form of records: it is a table of bytes; and of such tables, one for halves.
+/// Of the form of records: it is a table of bytes; and of such tables, one for two stretches of bytes.
 pub(super) const TABLE: u64 = 1 << 62;
-pub(super) const HALVES_TABLE: u64 = 1 << 61;
+pub(super) const STRETCHES_TABLE: u64 = 1 << 61;
 
 /// The shadow of eight bytes.
 #[repr(transparent)]
