@@ -27,6 +27,7 @@
 //!
 //! **Who may touch what.** The words and their second cells: see [`table`]. The copy of the history: its thread.
 
+mod held;
 mod sides;
 mod table;
 mod told;
@@ -37,10 +38,11 @@ use super::plain::past;
 use super::words::{Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
 use crate::layout::WORD_BYTES;
-use crate::places;
+use crate::places::{self, PlaceNumber};
 use crate::shadow::{Cells, words as words_of};
 use crate::thread::Thread;
 use crate::watch;
+use held::Held;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::family::History;
@@ -94,16 +96,30 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if self.adds_nothing(worker, under, (kind, addr, size)) {
             return;
         }
+        let place_size = if size <= 16 { size as u32 } else { 0 };
+        let place = thread.place(pc, POSSIBLE | place_size);
+        let what = What { kind, addr, size, place };
+        match by {
+            Some(by) if A::ONLY_RACES && size <= held::LARGEST => self.hold_back(thread, what, by),
+            _ => {
+                self.tell_possible(thread, what, by);
+                self.after(thread);
+            }
+        }
+    }
+
+    /// Tells an access that a side would do, under the locks of the side if it has some.
+    fn tell_possible(&self, thread: &mut Thread, what: What, by: Option<By>) {
+        let What { kind, addr, size, place } = what;
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
-        let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
         for (word, mask) in words_of(addr, size) {
             let (worker, findings) = Self::parts_at_once(thread);
             worker.swap_side();
             let mut part = self.possible.part(word).lock();
             self.note_step(worker, word);
-            self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
+            self.possible.block(word).bits.fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
             let cells = match part.entry(word) {
                 Entry::Occupied(known) => Some(known.into_mut()),
                 Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
@@ -130,7 +146,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             worker.swap_side();
         }
-        self.after(thread);
     }
 
     /// Under what a possible access would happen, by who does it; `locks` if the side takes or releases some.
@@ -155,16 +170,33 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             // Mostly it is in one word.
             let known = if offset + size <= WORD_BYTES {
                 let mask = (((1u32 << size) - 1) << offset) as u8;
-                told.has_any(kind, (addr - offset, mask), by)
+                told.has_any::<A>(kind, (addr - offset, mask), by)
             } else {
-                words_of(addr, size).all(|part| told.has_any(kind, part, by))
+                words_of(addr, size).all(|part| told.has_any::<A>(kind, part, by))
             };
             if known {
                 return true;
             }
         }
-        under.turn.is_some_and(|turn| worker.recent.has(turn, kind, addr, size))
-            || self.has_done_all(worker, under, (kind, addr, size))
+        self.has_done(worker, under, (kind, addr, size))
+    }
+
+    /// True if the running step has done as much as a possible access would do, under the same locks or without any.
+    #[inline]
+    fn has_done(
+        &self,
+        worker: &Worker,
+        under: Under,
+        (kind, addr, size): (AccessKind, usize, usize),
+    ) -> bool {
+        let lately = |turn: u64| {
+            worker.recent.has(turn, kind, addr, size)
+                // Whatever races with a read races with a write.
+                || (A::ONLY_RACES
+                    && kind == AccessKind::Read
+                    && worker.recent.has(turn, AccessKind::Write, addr, size))
+        };
+        under.turn.is_some_and(lately) || self.has_done_all(worker, under, (kind, addr, size))
     }
 
     /// True if the words tell that the running step has done as much without locks.
@@ -182,7 +214,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             under.locks.is_none() && self.is_plain(worker)
         };
         let me = number_of(worker.step);
-        plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me))
+        plain && words_of(addr, size).all(|(word, mask)| is_done(word, mask, kind, me))
     }
 
     /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step.
@@ -227,7 +259,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// The running step has a possible access of a word; the caller holds the lock of its part.
     fn note_step(&self, worker: &mut Worker, word: usize) {
-        let last = &self.possible.last_steps[Possible::<A>::block_index(word)];
+        let last = &self.possible.block(word).last_step;
         let before = last.load(Ordering::Relaxed);
         if before != worker.step.0 && before != SEVERAL {
             let now = if self.is_mine_or_before(worker, before) { worker.step.0 } else { SEVERAL };
@@ -364,6 +396,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 }
 
+/// An access that a side would do.
+#[derive(Clone, Copy)]
+struct What {
+    kind: AccessKind,
+    addr: usize,
+    size: usize,
+    place: PlaceNumber,
+}
+
 /// Under what a possible access would happen.
 #[derive(Clone, Copy)]
 struct Under {
@@ -376,13 +417,21 @@ struct Under {
 }
 
 /// True if the word tells that a step has done as much itself.
-fn has_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+fn is_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+    let is_read = kind == AccessKind::Read;
     match Form::of(TaskWord::of(word).load()) {
         Some(Form::Plain { write, written, read, read_bytes }) => {
-            (write == me && written & mask == mask)
-                || (kind == AccessKind::Read && read == me && read_bytes & mask == mask)
+            (write == me && written & mask == mask) || (is_read && read == me && read_bytes & mask == mask)
         }
-        _ => false,
+        Some(Form::Readers { english, hebrew, bytes, .. }) => {
+            is_read && (english == me || hebrew == me) && bytes & mask == mask
+        }
+        Some(Form::Halves { steps, kind: done, .. }) => {
+            (is_read || done == AccessKind::Write)
+                && (mask & 0x0f == 0 || steps[0] == me)
+                && (mask & 0xf0 == 0 || steps[1] == me)
+        }
+        None => false,
     }
 }
 
@@ -395,6 +444,7 @@ pub(super) struct Beside {
     /// It is about second cells now.
     pub(super) is_on: bool,
     told: Told,
+    held: Held,
     supposed: Supposed,
     /// The locks of the side that was told last, for the memory of its list.
     side_before: History,
@@ -417,6 +467,7 @@ impl Default for Beside {
             flagged: keirin_core::analysis::tasks::Flagged::default(),
             is_on: false,
             told: Told::default(),
+            held: Held::default(),
             supposed: Supposed::default(),
             side_before: History::default(),
             accesses: 0,
