@@ -96,8 +96,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Forgets all that is known about a range.
     fn forget(&self, addr: usize, size: usize) {
-        words::forget::<A>(addr, size, self.era.load(Ordering::Relaxed));
-        self.possible.forget(addr, size);
+        let era = self.era.load(Ordering::Relaxed);
+        words::forget::<A>(addr, size, era);
+        self.possible.forget(addr, size, era);
     }
 
     /// Something happened to the tasks that cannot be; it is left out.

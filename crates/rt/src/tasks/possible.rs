@@ -35,6 +35,7 @@ mod told;
 pub(super) use table::Possible;
 
 use super::plain::past;
+use super::sites::LINE_BYTES;
 use super::words::{Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
 use crate::layout::WORD_BYTES;
@@ -48,11 +49,11 @@ use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::lockset::LocksetId;
-use keirin_core::sptree::{Relation, StepId};
+use keirin_core::sptree::{Relation, Relations, StepId};
 use sides::Supposed;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::Ordering;
-use table::{MOST_WORDS, SEVERAL};
+use std::sync::atomic::{AtomicU32, Ordering};
+use table::{Block, MOST_WORDS, Stretch};
 use told::{Access, By, Told};
 
 /// Part of the size in a place: it is a possible access.
@@ -114,37 +115,99 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
-        for (word, mask) in words_of(addr, size) {
-            let (worker, findings) = Self::parts_at_once(thread);
-            worker.swap_side();
-            let mut part = self.possible.part(word).lock();
-            self.note_step(worker, word);
-            self.possible.block(word).bits.fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
-            let cells = match part.entry(word) {
-                Entry::Occupied(known) => Some(known.into_mut()),
-                Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
-                    self.possible.refused.fetch_add(1, Ordering::Relaxed);
-                    None
-                }
-                Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
-            };
-            if let Some(cells) = cells {
-                let what = (kind, word, mask);
-                let nothing_new = self.access_beside(worker, findings, &at, what, false, Look::Keep(cells));
-                drop(part);
-                if A::ONLY_RACES {
-                    // After it can be seen by others: who comes at the same time sees it, or is seen.
-                    if !self.is_ordered(worker, what) {
-                        self.on_cells(word, |cells| {
-                            self.access_beside(worker, findings, &at, what, false, Look::Compare(cells));
-                        });
-                    }
-                }
-                if let Some(by) = by.filter(|_| nothing_new) {
-                    worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
+        let (worker, findings) = Self::parts_at_once(thread);
+        worker.swap_side();
+        for stretch in Possible::<A>::stretches(addr, size) {
+            let Stretch { from, to, .. } = stretch;
+            if self.keep_alone(worker, kind, stretch, place) {
+                self.compare_with_real(worker, findings, &at, kind, (from, to));
+            } else {
+                for (word, mask) in words_of(from, to - from) {
+                    self.keep_possible(worker, findings, &at, (kind, word, mask), by);
                 }
             }
-            worker.swap_side();
+        }
+        worker.swap_side();
+    }
+
+    /// Keeps a possible access of words in one block, if nobody else has some there, and it would hold no locks.
+    fn keep_alone(
+        &self,
+        worker: &mut Worker,
+        kind: AccessKind,
+        stretch: Stretch,
+        place: PlaceNumber,
+    ) -> bool {
+        if !A::ONLY_RACES || !self.analysis.keeps_plain() || !worker.data.history.locks().is_empty() {
+            return false;
+        }
+        let Stretch { from, to, mask } = stretch;
+        let mut part = self.possible.part(from).lock();
+        self.forget_if_past(worker, &mut part, from);
+        let is_alone = self.possible.add_alone(&mut part, worker.step, kind, (from, to), place);
+        if is_alone {
+            self.note_step(worker, from);
+            self.possible.block(from).bits.fetch_or(mask, Ordering::SeqCst);
+        }
+        is_alone
+    }
+
+    /// Keeps a possible access of a word in its second cells, and compares it.
+    fn keep_possible(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        what: (AccessKind, usize, u8),
+        by: Option<By>,
+    ) {
+        let (kind, word, mask) = what;
+        let mut part = self.possible.part(word).lock();
+        self.forget_if_past(worker, &mut part, word);
+        self.possible.spread(&mut part, word, self.era.load(Ordering::Relaxed));
+        self.note_step(worker, word);
+        self.possible.block(word).bits.fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
+        let cells = match part.cells.entry(word) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
+                self.possible.refused.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
+        };
+        let Some(cells) = cells else { return };
+        let nothing_new = self.access_beside(worker, findings, at, what, false, Look::Keep(cells));
+        drop(part);
+        if A::ONLY_RACES {
+            self.compare_with_real(worker, findings, at, kind, word_part(word, mask));
+        }
+        if let Some(by) = by.filter(|_| nothing_new) {
+            worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
+        }
+    }
+
+    /// Compares a possible access with the real ones, after it can be seen by others: who comes at the same time sees it, or is seen.
+    fn compare_with_real(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        kind: AccessKind,
+        (from, to): (usize, usize),
+    ) {
+        let mut next = from;
+        while next < to {
+            let end = to.min((next | (LINE_BYTES - 1)) + 1);
+            let numbers = TaskWord::load_settled(next, end);
+            for ((word, mask), number) in words_of(next, end - next).zip(numbers) {
+                if !self.is_ordered(worker, (kind, mask), number) {
+                    self.on_cells(word, |cells| {
+                        let what = (kind, word, mask);
+                        self.access_beside(worker, findings, at, what, false, Look::Compare(cells));
+                    });
+                }
+            }
+            next = end;
         }
     }
 
@@ -219,11 +282,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step.
     #[inline]
-    fn is_ordered(&self, worker: &mut Worker, (kind, word, mask): (AccessKind, usize, u8)) -> bool {
+    fn is_ordered(&self, worker: &mut Worker, (kind, mask): (AccessKind, u8), number: u64) -> bool {
         let me = number_of(worker.step);
         let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
         let is_write = kind == AccessKind::Write;
-        match Form::of(TaskWord::of(word).load_settled()) {
+        match Form::of(number) {
             Some(Form::Plain { write, written, read, read_bytes }) => {
                 (written & mask == 0 || is_before(write))
                     && (!is_write || read_bytes & mask == 0 || is_before(read))
@@ -259,27 +322,58 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// The running step has a possible access of a word; the caller holds the lock of its part.
     fn note_step(&self, worker: &mut Worker, word: usize) {
-        let last = &self.possible.block(word).last_step;
-        let before = last.load(Ordering::Relaxed);
-        if before != worker.step.0 && before != SEVERAL {
-            let now = if self.is_mine_or_before(worker, before) { worker.step.0 } else { SEVERAL };
-            last.store(now, Ordering::SeqCst);
+        let Block { english, hebrew, .. } = self.possible.block(word);
+        let me = worker.step.0;
+        let (first, second) = (english.load(Ordering::Relaxed), hebrew.load(Ordering::Relaxed));
+        // As plain reads are kept.
+        if first != me
+            && (first == StepId::NONE.0 || self.relation_in_tree(worker, StepId(first)) != Relation::Right)
+        {
+            english.store(me, Ordering::SeqCst);
+        }
+        if second != me
+            && (second == StepId::NONE.0 || self.relation_in_tree(worker, StepId(second)) != Relation::Left)
+        {
+            hebrew.store(me, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets what is known about the possible accesses of a block if that precedes all that is still to come.
+    fn forget_if_past(&self, worker: &Worker, part: &mut table::Part<A>, addr: usize) {
+        let Block { english, hebrew, .. } = self.possible.block(addr);
+        let is_past = |step: &AtomicU32| {
+            let step = step.load(Ordering::Relaxed);
+            step != worker.step.0 && step != StepId::NONE.0 && self.is_past(StepId(step))
+        };
+        if A::ONLY_RACES && is_past(english) && is_past(hebrew) {
+            self.possible.forget_past(part, addr);
         }
     }
 
     /// False if a real access of the running step, of a range, has nothing to do with possible ones.
     #[inline(always)]
     pub(super) fn may_meet_possible(&self, worker: &mut Worker, addr: usize, size: usize) -> bool {
-        self.possible.may_be_there(addr, size, |last| {
-            let last = last.load(Ordering::Relaxed);
+        self.possible.may_be_there(addr, size, |block| {
+            let mut is_nothing =
+                |step: &AtomicU32| self.is_mine_or_before(worker, step.load(Ordering::Relaxed));
             // Of races: whatever comes before this step is nothing to it. Other analyses want to see what it does beside its own ones.
-            !A::ONLY_RACES || last == SEVERAL || !self.is_mine_or_before(worker, last)
+            !A::ONLY_RACES || !is_nothing(&block.english) || !is_nothing(&block.hebrew)
         })
     }
 
     #[inline]
     fn is_mine_or_before(&self, worker: &mut Worker, step: u32) -> bool {
-        step == StepId::NONE.0 || self.relation(worker, StepId(step)) == Relation::Before
+        step == StepId::NONE.0 || self.relation_in_tree(worker, StepId(step)) == Relation::Before
+    }
+
+    /// How a past step stands to the running one in the tree. Of order beside it the last steps in both orders say nothing about others.
+    #[inline]
+    fn relation_in_tree(&self, worker: &mut Worker, past: StepId) -> Relation {
+        if worker.known.is_empty() {
+            self.relation(worker, past)
+        } else {
+            self.labels.relation(past, worker.step)
+        }
     }
 
     /// New second cells of a word, if it can be looked at.
@@ -344,7 +438,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         let mut part = self.possible.part(word).lock();
-        if let Some(cells) = part.get_mut(&word) {
+        self.possible.spread(&mut part, word, self.era.load(Ordering::Relaxed));
+        if let Some(cells) = part.cells.get_mut(&word) {
             let look = if A::ONLY_RACES { Look::Compare(cells) } else { Look::Keep(cells) };
             let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, look);
             if let Some(by) = by.filter(|_| nothing_new) {
@@ -394,6 +489,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         worker.side = Some(side);
     }
+}
+
+/// From where to where some bytes of a word are that lie side by side.
+fn word_part(word: usize, mask: u8) -> (usize, usize) {
+    (word + mask.trailing_zeros() as usize, word + WORD_BYTES - mask.leading_zeros() as usize)
 }
 
 /// An access that a side would do.

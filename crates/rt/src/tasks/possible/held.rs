@@ -14,6 +14,7 @@
 use super::super::{TaskDriver, Worker};
 use super::What;
 use super::told::{Access, By};
+use crate::layout::WORD_BYTES;
 use crate::shadow::words as words_of;
 use crate::thread::Thread;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
@@ -22,7 +23,7 @@ use keirin_core::lockset::LocksetId;
 use std::sync::atomic::Ordering;
 
 /// The largest accesses that are held back.
-pub(super) const LARGEST: usize = 16;
+pub(super) const LARGEST: usize = 64;
 /// So many are held back; then they are told, and others are.
 const MOST: usize = 1 << 13;
 
@@ -34,6 +35,9 @@ struct HeldBack {
     /// How much was forgotten by then.
     forgotten: u32,
 }
+
+/// Of more than so many the memory is not looked at.
+const FEW: usize = 1 << 10;
 
 /// What a thread holds back.
 #[derive(Default)]
@@ -65,14 +69,33 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
     }
 
-    /// The same before the thread gives back, or gets, a range of memory.
+    /// The same, of a range of memory that the thread gives back, or gets.
     #[inline(always)]
     pub(in super::super) fn tell_held_of(&self, thread: &mut Thread, addr: usize, size: usize) {
         if A::ONLY_RACES
             && !Self::parts_at_once(thread).0.beside.held.0.is_empty()
             && self.possible.may_be_held(addr, size)
         {
+            self.tell_part_of_held(thread, addr, size);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_part_of_held(&self, thread: &mut Thread, addr: usize, size: usize) {
+        let (worker, _) = Self::parts_at_once(thread);
+        let held = &mut worker.beside.held.0;
+        if held.len() > FEW {
+            // It would take as long to look for them.
+            return self.tell_held(thread);
+        }
+        // All of the words, as they are forgotten.
+        let (from, to) = (addr & !(WORD_BYTES - 1), (addr + size).next_multiple_of(WORD_BYTES));
+        let is_of_it = |held: &HeldBack| held.what.addr < to && from < held.what.addr + held.what.size;
+        if held.iter().any(is_of_it) {
+            let (of_it, others) = held.drain(..).partition(is_of_it);
+            *held = of_it;
             self.tell_held(thread);
+            Self::parts_at_once(thread).0.beside.held.0 = others;
         }
     }
 

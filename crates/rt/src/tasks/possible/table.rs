@@ -5,9 +5,12 @@
 //! accesses are held back, and clears them when the memory is forgotten.
 
 use crate::layout::WORD_BYTES;
+use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
-use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::analysis::tasks::kept::Entry;
+use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
+use keirin_core::event::{AccessKind, SiteId};
 use keirin_core::sptree::StepId;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -21,15 +24,28 @@ const PARTS: usize = 64;
 /// In place of a stretch of memory: there is none, or there are several.
 const NOBODY: usize = 0;
 const OWNERS: usize = usize::MAX;
-/// In place of a step: there are several, of which none comes after all others.
-pub(super) const SEVERAL: u32 = StepId::NONE.0 - 1;
 /// Ranges of more bytes are not looked through word by word when they are forgotten.
 const LONG: usize = 1 << 16;
+/// More accesses of one step in a block are kept in cells, which need as much memory by then.
+const MOST_ALONE: usize = 256;
 /// So many words can have second cells.
 pub(super) const MOST_WORDS: usize = 1 << 20;
 
-/// The words with possible accesses, each with its second cells.
-pub(super) type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAnalysis>::Cell>>;
+/// A part of what is known.
+pub(super) struct Part<A: KeepsPlain> {
+    /// The words with second cells.
+    pub(super) cells: FxHashMap<usize, Cells<A::Cell>>,
+    /// For each block of this part what one step would do there, if nobody else has possible accesses there; then its words have no cells.
+    alone: Vec<Alone>,
+    /// Which of these are, or were, in use.
+    used: Vec<usize>,
+}
+
+impl<A: KeepsPlain> Default for Part<A> {
+    fn default() -> Self {
+        Self { cells: FxHashMap::default(), alone: Vec::new(), used: Vec::new() }
+    }
+}
 
 /// A stretch of memory with possible accesses, and all others that have the same number. In one line of the cache, for who asks about one
 /// thing mostly asks about the others.
@@ -41,8 +57,19 @@ pub(super) struct Block {
     held: AtomicU64,
     /// The one stretch of memory whose words have their bits here; or [`NOBODY`], or [`OWNERS`].
     owner: AtomicUsize,
-    /// The step that all others with possible accesses here come before; or [`SEVERAL`].
-    pub(super) last_step: AtomicU32,
+    /// Of the steps with possible accesses here the last ones in English and in Hebrew order: whoever comes after both comes after all.
+    pub(super) english: AtomicU32,
+    pub(super) hebrew: AtomicU32,
+}
+
+impl Block {
+    /// Nobody has possible accesses here any more.
+    fn free(&self) {
+        self.bits.store(0, Ordering::SeqCst);
+        self.owner.store(NOBODY, Ordering::Relaxed);
+        self.english.store(StepId::NONE.0, Ordering::SeqCst);
+        self.hebrew.store(StepId::NONE.0, Ordering::SeqCst);
+    }
 }
 
 impl Default for Block {
@@ -51,9 +78,50 @@ impl Default for Block {
             bits: AtomicU64::new(0),
             held: AtomicU64::new(0),
             owner: AtomicUsize::new(NOBODY),
-            last_step: AtomicU32::new(StepId::NONE.0),
+            english: AtomicU32::new(StepId::NONE.0),
+            hebrew: AtomicU32::new(StepId::NONE.0),
         }
     }
+}
+
+/// What one step would do in a block without locks, if it is the only one.
+struct Alone {
+    step: StepId,
+    /// The block, and whether it is among those that are in use.
+    block: usize,
+    is_used: bool,
+    accesses: Vec<AloneAccess>,
+}
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self { step: StepId::NONE, block: 0, is_used: false, accesses: Vec::new() }
+    }
+}
+
+/// From one byte of a block to another one.
+struct AloneAccess {
+    from: u16,
+    to: u16,
+    kind: AccessKind,
+    place: PlaceNumber,
+}
+
+impl AloneAccess {
+    fn from(&self) -> usize {
+        usize::from(self.from)
+    }
+
+    fn to(&self) -> usize {
+        usize::from(self.to)
+    }
+}
+
+/// What of a range is in a block, and the bits of the words.
+pub(super) struct Stretch {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) mask: u64,
 }
 
 /// All possible accesses.
@@ -93,8 +161,9 @@ impl<A: KeepsPlain> Possible<A> {
     /// Where the words around an address have their bits.
     #[inline(always)]
     fn block_index(addr: usize) -> usize {
-        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - BLOCKS_BITS)) as usize
+        // Blocks side by side have numbers side by side; stretches of memory begin at different places.
+        let block = addr / BLOCK_BYTES;
+        block.wrapping_add((block >> BLOCKS_BITS).wrapping_mul(0x9e37)) % (1 << BLOCKS_BITS)
     }
 
     /// What is known of the words around an address.
@@ -117,6 +186,10 @@ impl<A: KeepsPlain> Possible<A> {
     /// A word gets second cells; the caller holds the lock of its part.
     pub(super) fn own(&self, word: usize) {
         self.words.fetch_add(1, Ordering::Relaxed);
+        self.own_block(word);
+    }
+
+    fn own_block(&self, word: usize) {
         let owner = &self.block(word).owner;
         let block = word / BLOCK_BYTES;
         if owner.load(Ordering::Relaxed) != block {
@@ -134,8 +207,7 @@ impl<A: KeepsPlain> Possible<A> {
         }
         let bit = Self::bit(word);
         if block.bits.fetch_and(!bit, Ordering::SeqCst) == bit {
-            block.owner.store(NOBODY, Ordering::Relaxed);
-            block.last_step.store(StepId::NONE.0, Ordering::SeqCst);
+            block.free();
         }
     }
 
@@ -151,18 +223,13 @@ impl<A: KeepsPlain> Possible<A> {
         self.block(addr).bits.load(Ordering::Relaxed) & Self::bit(addr) != 0
     }
 
-    /// False if no word of a range has possible accesses.
-    fn may_be_in(&self, addr: usize, size: usize) -> bool {
-        self.may_be_there(addr, size, |_| true)
-    }
-
     /// False if nothing is held back of a range, by any thread.
     #[inline]
     pub(super) fn may_be_held(&self, addr: usize, size: usize) -> bool {
         self.any_held.load(Ordering::Relaxed)
             && (size > LONG
                 || Self::stretches(addr, size)
-                    .any(|(at, mask)| self.block(at).held.load(Ordering::Relaxed) & mask != 0))
+                    .any(|stretch| self.block(stretch.from).held.load(Ordering::Relaxed) & stretch.mask != 0))
     }
 
     /// An access of some words is held back from now on, which all that give memory back shall know.
@@ -171,8 +238,8 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.any_held.load(Ordering::Relaxed) {
             self.any_held.store(true, Ordering::Relaxed);
         }
-        for (at, mask) in Self::stretches(addr, size) {
-            let held = &self.block(at).held;
+        for Stretch { from, mask, .. } in Self::stretches(addr, size) {
+            let held = &self.block(from).held;
             if held.load(Ordering::Relaxed) & mask != mask {
                 held.fetch_or(mask, Ordering::SeqCst);
             }
@@ -214,46 +281,58 @@ impl<A: KeepsPlain> Possible<A> {
         }
     }
 
-    /// The blocks of a range: an address in each, and the bits of its words.
+    /// What of a range is in each block.
     #[inline(always)]
-    fn stretches(addr: usize, size: usize) -> impl Iterator<Item = (usize, u64)> {
-        let (mut from, end) = (addr, addr + size);
+    pub(super) fn stretches(addr: usize, size: usize) -> impl Iterator<Item = Stretch> {
+        let (mut next, end) = (addr, addr + size);
         std::iter::from_fn(move || {
-            if from >= end {
+            if next >= end {
                 return None;
             }
-            let (at, to) = (from, end.min((from | (BLOCK_BYTES - 1)) + 1));
-            from = to;
-            // All bits from the first word on, up to the last one.
-            let mask = (u64::MAX << Self::bit(at).trailing_zeros())
-                & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()));
-            Some((at, mask))
+            let (from, to) = (next, end.min((next | (BLOCK_BYTES - 1)) + 1));
+            next = to;
+            Some(Stretch { from, to, mask: Self::bits_of(from, to) })
         })
     }
 
-    /// The same, as far as some steps matter.
+    /// The bits of the words from one address to another one, in the same block or at its end.
+    #[inline(always)]
+    fn bits_of(from: usize, to: usize) -> u64 {
+        (u64::MAX << Self::bit(from).trailing_zeros())
+            & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()))
+    }
+
+    /// False if no word of a range has possible accesses, as far as some steps matter.
     #[inline(always)]
     pub(super) fn may_be_there(
         &self,
         addr: usize,
         size: usize,
-        mut matters: impl FnMut(&AtomicU32) -> bool,
+        mut matters: impl FnMut(&Block) -> bool,
     ) -> bool {
-        Self::stretches(addr, size).any(|(at, mask)| {
-            let block = self.block(at);
-            block.bits.load(Ordering::Relaxed) & mask != 0 && matters(&block.last_step)
+        Self::stretches(addr, size).any(|Stretch { from, mask, .. }| {
+            let block = self.block(from);
+            block.bits.load(Ordering::Relaxed) & mask != 0 && matters(block)
         })
     }
 
-    /// Forgets a range.
-    pub(in crate::tasks) fn forget(&self, addr: usize, size: usize) {
+    /// Forgets a range. `era` is the present one.
+    pub(in crate::tasks) fn forget(&self, addr: usize, size: usize, era: u32) {
+        if size == 0 {
+            return;
+        }
         self.forget_held(addr, size);
-        if !self.is_any() || size == 0 {
+        if !self.is_any() {
             return;
         }
         if size > LONG {
             for part in &self.parts {
-                part.lock().retain(|word, cells| {
+                let mut part = part.lock();
+                for place in 0..part.used.len() {
+                    let slot = part.used[place];
+                    self.forget_alone(&mut part, slot, (addr, addr + size), era);
+                }
+                part.cells.retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
                     if mask != 0 {
                         self.forgotten.fetch_add(1, Ordering::Relaxed);
@@ -267,19 +346,130 @@ impl<A: KeepsPlain> Possible<A> {
             }
             return;
         }
-        if !self.may_be_in(addr, size) {
-            return;
-        }
-        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
-            let mut part = self.part(word).lock();
-            if let Some(cells) = part.get_mut(&word) {
-                self.forgotten.fetch_add(1, Ordering::Relaxed);
-                cells.forget(mask);
-                if cells.is_empty() {
-                    part.remove(&word);
-                    self.disown(word);
+        for Stretch { from, to, mask } in Self::stretches(addr, size) {
+            if self.block(from).bits.load(Ordering::Relaxed) & mask == 0 {
+                continue;
+            }
+            let mut part = self.part(from).lock();
+            self.forget_alone(&mut part, Self::block_index(from) / PARTS, (addr, addr + size), era);
+            for (word, mask) in words_of(from, to - from).filter(|(word, _)| self.may_have(*word)) {
+                if let Some(cells) = part.cells.get_mut(&word) {
+                    self.forgotten.fetch_add(1, Ordering::Relaxed);
+                    cells.forget(mask);
+                    if cells.is_empty() {
+                        part.cells.remove(&word);
+                        self.disown(word);
+                    }
                 }
             }
+        }
+    }
+
+    /// Forgets what one step would do in a range, in a block that has no others; the words get cells if a part of an access is left.
+    fn forget_alone(&self, part: &mut Part<A>, slot: usize, (addr, end): (usize, usize), era: u32) {
+        let Some(alone) = part.alone.get_mut(slot).filter(|alone| !alone.accesses.is_empty()) else { return };
+        let start = alone.block * BLOCK_BYTES;
+        let is_in = |access: &AloneAccess| addr <= start + access.from() && start + access.to() <= end;
+        let is_out = |access: &AloneAccess| end <= start + access.from() || start + access.to() <= addr;
+        if alone.accesses.iter().all(is_out) {
+            return;
+        }
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
+        if !alone.accesses.iter().all(|access| is_in(access) || is_out(access)) {
+            self.spread(part, start, era);
+            return;
+        }
+        alone.accesses.retain(is_out);
+        let bits = |access: &AloneAccess| Self::bits_of(start + access.from(), start + access.to());
+        let left = alone.accesses.iter().map(bits).fold(0, |all, bits| all | bits);
+        let block = self.block(start);
+        if left == 0 {
+            block.free();
+        } else {
+            block.bits.store(left, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets all possible accesses of a block, if it has its bits for itself: they come before all that is still to come. The caller holds the lock
+    /// of the part.
+    pub(super) fn forget_past(&self, part: &mut Part<A>, addr: usize) {
+        let (index, number) = (Self::block_index(addr), addr / BLOCK_BYTES);
+        let block = &self.blocks[index];
+        if block.owner.load(Ordering::Relaxed) != number {
+            return;
+        }
+        match part.alone.get_mut(index / PARTS).filter(|alone| !alone.accesses.is_empty()) {
+            Some(alone) => alone.accesses.clear(),
+            None => {
+                let bits = block.bits.load(Ordering::Relaxed);
+                let words = (0..BLOCK_BYTES / WORD_BYTES).filter(|index| bits >> index & 1 != 0);
+                for word in words.map(|index| number * BLOCK_BYTES + index * WORD_BYTES) {
+                    if part.cells.remove(&word).is_some() {
+                        self.words.fetch_sub(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        block.free();
+    }
+
+    /// Keeps an access without locks of words in one block, if the step is the only one with possible accesses there. The caller holds the lock of the
+    /// part.
+    pub(super) fn add_alone(
+        &self,
+        part: &mut Part<A>,
+        step: StepId,
+        kind: AccessKind,
+        (from, to): (usize, usize),
+        place: PlaceNumber,
+    ) -> bool {
+        let (index, number) = (Self::block_index(from), from / BLOCK_BYTES);
+        if part.alone.is_empty() {
+            part.alone.resize_with((1 << BLOCKS_BITS) / PARTS, Alone::default);
+        }
+        let alone = &mut part.alone[index / PARTS];
+        if alone.accesses.is_empty() {
+            if self.blocks[index].owner.load(Ordering::Relaxed) != NOBODY {
+                return false;
+            }
+            self.own_block(from);
+            (alone.step, alone.block) = (step, number);
+            if !std::mem::replace(&mut alone.is_used, true) {
+                part.used.push(index / PARTS);
+            }
+        } else if alone.step != step || alone.block != number || alone.accesses.len() >= MOST_ALONE {
+            return false;
+        }
+        let offset = (from % BLOCK_BYTES) as u16;
+        alone.accesses.push(AloneAccess { from: offset, to: offset + (to - from) as u16, kind, place });
+        true
+    }
+
+    /// The words of a block get cells, if a step was alone there. The caller holds the lock of the part.
+    pub(super) fn spread(&self, part: &mut Part<A>, addr: usize, era: u32) {
+        let slot = Self::block_index(addr) / PARTS;
+        let Some(alone) = part.alone.get_mut(slot).filter(|alone| !alone.accesses.is_empty()) else { return };
+        let start = alone.block * BLOCK_BYTES;
+        let mut words: Vec<(usize, Cells<Plain>)> = Vec::new();
+        for access in &alone.accesses {
+            let entry = Entry { step: alone.step, site: SiteId(access.place) };
+            for (word, mask) in words_of(start + access.from(), access.to() - access.from()) {
+                let known = words.iter().position(|known| known.0 == word);
+                let known = known.unwrap_or_else(|| {
+                    words.push((word, Cells::default()));
+                    words.len() - 1
+                });
+                words[known].1.touch(mask, |plain, _| match access.kind {
+                    AccessKind::Read => _ = plain.reads.get_or_insert((entry, entry)),
+                    AccessKind::Write => _ = plain.write.get_or_insert(entry),
+                });
+            }
+        }
+        alone.accesses.clear();
+        for (word, plains) in words {
+            self.own(word);
+            let cells = plains.iter().map(|(bytes, plain)| (bytes, A::of_plain(*plain, era)));
+            part.cells.insert(word, cells.collect());
         }
     }
 
@@ -290,16 +480,19 @@ impl<A: KeepsPlain> Possible<A> {
         }
         self.any.store(false, Ordering::Relaxed);
         self.forgotten.fetch_add(1, Ordering::Relaxed);
-        for part in &self.parts {
-            let mut part = part.lock();
-            for word in part.keys() {
-                let block = self.block(*word);
-                block.bits.store(0, Ordering::Relaxed);
-                block.owner.store(NOBODY, Ordering::Relaxed);
-                block.last_step.store(StepId::NONE.0, Ordering::Relaxed);
+        for (number, part) in self.parts.iter().enumerate() {
+            let part = &mut *part.lock();
+            part.cells.keys().for_each(|word| self.block(*word).free());
+            for slot in part.used.drain(..) {
+                let alone = &mut part.alone[slot];
+                alone.is_used = false;
+                if !alone.accesses.is_empty() {
+                    alone.accesses.clear();
+                    self.blocks[slot * PARTS + number].free();
+                }
             }
-            self.words.fetch_sub(part.len(), Ordering::Relaxed);
-            part.clear();
+            self.words.fetch_sub(part.cells.len(), Ordering::Relaxed);
+            part.cells.clear();
         }
     }
 
@@ -308,17 +501,20 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.is_any() {
             return;
         }
-        for last in self.blocks.iter().map(|block| &block.last_step) {
+        for last in self.blocks.iter().flat_map(|block| [&block.english, &block.hebrew]) {
             let mut step = StepId(last.load(Ordering::Relaxed));
-            if step.is_some() && step.0 != SEVERAL {
+            if step.is_some() {
                 visit(&mut step);
                 last.store(step.0, Ordering::Relaxed);
             }
         }
         for part in &self.parts {
-            for (_, cell) in part.lock().values_mut().flat_map(Cells::iter_mut) {
+            let mut part = part.lock();
+            for (_, cell) in part.cells.values_mut().flat_map(Cells::iter_mut) {
                 A::visit_steps(cell, &mut visit);
             }
+            let alone = part.alone.iter_mut().filter(|alone| !alone.accesses.is_empty());
+            alone.for_each(|alone| visit(&mut alone.step));
         }
     }
 
