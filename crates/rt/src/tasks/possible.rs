@@ -14,7 +14,10 @@
 //! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
 //! after they were remembered. It is set before the word is looked at, with its line or its record in hand: a real access at the same time is in
 //! the word by then, or sees the bit. For races it is of no use to look further if the steps with possible accesses in that stretch of memory all come before the
-//! running one, which is asked about the last of them, if there is one that all others come before.
+//! running one, which is asked about the last of them in English and in Hebrew order.
+//!
+//! **Races**, further: possible accesses are held back until their step ends ([`held`]). As long as one step alone has some in a stretch of
+//! memory, without locks, they are a list there, which becomes second cells when somebody else comes. What precedes all that is still to come is forgotten.
 //!
 //! **Locks** that the other side would take are in a copy of the history of the task's locks, which is dropped at the end of the side. They say
 //! nothing about the order in which the run takes its locks.
@@ -23,7 +26,7 @@
 //! real access says it all; what it has told before ([`told`], and [`sides`] for a whole side at once); groups of locations; more than [`MOST_WORDS`] words.
 //!
 //! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
-//! with possible accesses has cells twice.
+//! with possible accesses of several steps, or under locks, has cells twice.
 //!
 //! **Who may touch what.** The words and their second cells: see [`table`]. The copy of the history: its thread.
 

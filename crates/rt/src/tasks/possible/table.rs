@@ -1,6 +1,6 @@
-//! The words with possible accesses: which they are, and their second cells.
+//! The words with possible accesses: which they are, and their second cells; or, where one step alone has some, the list of them.
 //!
-//! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
+//! **Who may touch what.** A word's second cells, and lists: who holds the lock of their part of the table, which is taken before that of
 //! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone. Everyone sets the bits of words whose
 //! accesses are held back, and clears them when the memory is forgotten.
 
