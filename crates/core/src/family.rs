@@ -134,6 +134,12 @@ impl History {
         self.former.clear();
     }
 
+    /// As of a task that has done nothing yet but to take some locks.
+    pub fn renew_with(&mut self, locks: LocksetId) {
+        self.renew();
+        self.current = locks;
+    }
+
     /// Something else has changed that others want to date by versions.
     pub fn tick(&mut self) {
         self.version += 1;

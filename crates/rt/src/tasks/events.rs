@@ -100,8 +100,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Forgets all that is known about a range.
     fn forget(&self, addr: usize, size: usize) {
-        words::forget::<A>(addr, size, self.era.load(Ordering::Relaxed));
-        self.possible.forget(addr, size);
+        let era = self.era.load(Ordering::Relaxed);
+        words::forget::<A>(addr, size, era);
+        self.possible.forget(addr, size, era);
     }
 
     /// Something happened to the tasks that cannot be; it is left out.
@@ -119,6 +120,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         thread: &mut Thread,
         act: impl FnOnce(&mut Slots, Slot, &mut Worker) -> Result<Effect, Fault>,
     ) {
+        self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         let Some(slot) = worker.slot else { return };
         if !worker.data.history.locks().is_empty() {
@@ -269,6 +271,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
             return;
         }
         let of_library = std::mem::take(&mut thread.atomic_of_library) == addr;
+        self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         let word = TaskWord::of(addr);
         let Some(mut locked) = word.lock::<A>(addr & !7, self.era.load(Ordering::Relaxed)) else { return };
@@ -311,6 +314,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn fence(&self, thread: &mut Thread, order: MemoryOrder, _: usize) {
+        self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         if order.acquires() {
             let seen = std::mem::take(&mut worker.data.seen);
@@ -472,6 +476,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn ended(&self, thread: &mut Thread) {
         let id = thread.id;
+        self.tell_held(thread);
         let (worker, _) = self.parts(thread);
         let mut tasks = self.tasks.lock();
         self.put_down(worker, &mut tasks);
@@ -495,6 +500,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
         self.tell_pending(thread);
+        self.tell_held_of(thread, addr, size);
         Self::take_out_of_recent(thread, addr, size);
         // Some allocators do not tell when memory is given back.
         self.forget(addr, size);
@@ -504,6 +510,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize) {
         if let Some(thread) = thread {
             let _ = self.parts(thread);
+            self.tell_held_of(thread, addr, size);
             Self::take_out_of_recent(thread, addr, size);
         }
         blocks::freed(addr);
@@ -515,6 +522,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         // What is pending may be about lower addresses.
         let _ = self.parts(thread);
         let (from, size) = thread.leave_stack(top);
+        self.tell_held_of(thread, from, size);
         Self::take_out_of_recent(thread, from, size);
         self.forget(from, size);
     }
@@ -549,6 +557,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
     fn structure(&self, thread: &mut Thread, op: Op, pc: usize) {
         let id = thread.id;
+        self.tell_held(thread);
         match op {
             Op::TaskBegin { .. } => {
                 own::task_changes(thread);
@@ -632,6 +641,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn task_waits(&self, thread: &mut Thread, task: Option<TaskId>, waits: bool) {
+        self.tell_held(thread);
         let (worker, _) = self.parts(thread);
         let mut tasks = self.tasks.lock();
         let slot = match task {
@@ -660,6 +670,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn finish(&self, thread: Option<&mut Thread>) {
         if let Some(thread) = thread {
             self.tell_pending(thread);
+            self.tell_held(thread);
             self.count_accesses(Self::parts_at_once(thread).0);
             self.analysis.end_of_run(&mut thread.findings);
             self.after(thread);

@@ -124,6 +124,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         object: usize,
         put: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>, &mut dyn FnMut(&mut Known)),
     ) {
+        self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         let published = self.publish(worker);
         self.on_object(object, |objects| {
@@ -137,6 +138,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         object: usize,
         take: impl FnOnce(&mut ObjectsAt<'_, Known, Actor>) -> Option<Known>,
     ) {
+        self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         let known = self.on_object(object, take).flatten();
         // The mutex of a condition is given up during the wait; with another lock the wait may be for ever.

@@ -130,7 +130,7 @@ impl Recent {
     const LAST_TURN: u64 = (1 << (RECENT_ADDRESS_SHIFT - Self::KIND_BITS)) - 1;
 
     /// Of so many sets of locks the turn is remembered.
-    const LOCKSETS: usize = 64;
+    const LOCKSETS: usize = 256;
     /// More bytes are not taken out one by one.
     const MOST_REMOVED: usize = 1 << 10;
     /// The largest access that is remembered.

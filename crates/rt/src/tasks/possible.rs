@@ -14,7 +14,10 @@
 //! Whether a word has such accesses is told by a bit for each word (words far apart may share one), at which real accesses look
 //! after they were remembered. It is set before the word is looked at, with its line or its record in hand: a real access at the same time is in
 //! the word by then, or sees the bit. For races it is of no use to look further if the steps with possible accesses in that stretch of memory all come before the
-//! running one, which is asked about the last of them, if there is one that all others come before.
+//! running one, which is asked about the last of them in English and in Hebrew order.
+//!
+//! **Races**, further: possible accesses are held back until their step ends ([`held`]). As long as one step alone has some in a stretch of
+//! memory, without locks, they are a list there, which becomes second cells when somebody else comes. What precedes all that is still to come is forgotten.
 //!
 //! **Locks** that the other side would take are in a copy of the history of the task's locks, which is dropped at the end of the side. They say
 //! nothing about the order in which the run takes its locks.
@@ -23,10 +26,11 @@
 //! real access says it all; what it has told before ([`told`], and [`sides`] for a whole side at once); groups of locations; more than [`MOST_WORDS`] words.
 //!
 //! **Cost.** Nothing for programs that tell no possible accesses but the look at one flag for each access that is told in full. A word
-//! with possible accesses has cells twice.
+//! with possible accesses of several steps, or under locks, has cells twice.
 //!
 //! **Who may touch what.** The words and their second cells: see [`table`]. The copy of the history: its thread.
 
+mod held;
 mod sides;
 mod table;
 mod told;
@@ -34,23 +38,25 @@ mod told;
 pub(super) use table::Possible;
 
 use super::plain::past;
+use super::sites::LINE_BYTES;
 use super::words::{Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
 use crate::layout::WORD_BYTES;
-use crate::places;
+use crate::places::{self, PlaceNumber};
 use crate::shadow::{Cells, words as words_of};
 use crate::thread::Thread;
 use crate::watch;
+use held::Held;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, LockMode, Op};
 use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::lockset::LocksetId;
-use keirin_core::sptree::{Relation, StepId};
+use keirin_core::sptree::{Relation, Relations, StepId};
 use sides::Supposed;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::Ordering;
-use table::{MOST_WORDS, SEVERAL};
+use std::sync::atomic::{AtomicU32, Ordering};
+use table::{Block, MOST_WORDS, Stretch};
 use told::{Access, By, Told};
 
 /// Part of the size in a place: it is a possible access.
@@ -94,43 +100,118 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if self.adds_nothing(worker, under, (kind, addr, size)) {
             return;
         }
+        let place_size = if size <= 16 { size as u32 } else { 0 };
+        let place = thread.place(pc, POSSIBLE | place_size);
+        let what = What { kind, addr, size, place };
+        match by {
+            Some(by) if A::ONLY_RACES && size <= held::LARGEST => self.hold_back(thread, what, by),
+            _ => {
+                self.tell_possible(thread, what, by);
+                self.after(thread);
+            }
+        }
+    }
+
+    /// Tells an access that a side would do, under the locks of the side if it has some.
+    fn tell_possible(&self, thread: &mut Thread, what: What, by: Option<By>) {
+        let What { kind, addr, size, place } = what;
         self.possible.any.store(true, Ordering::Relaxed);
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
-        let place = thread.place(pc, POSSIBLE | if size <= 16 { told_size } else { 0 });
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
-        for (word, mask) in words_of(addr, size) {
-            let (worker, findings) = Self::parts_at_once(thread);
-            worker.swap_side();
-            let mut part = self.possible.part(word).lock();
-            self.note_step(worker, word);
-            self.possible.block(word).fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
-            let cells = match part.entry(word) {
-                Entry::Occupied(known) => Some(known.into_mut()),
-                Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
-                    self.possible.refused.fetch_add(1, Ordering::Relaxed);
-                    None
-                }
-                Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
-            };
-            if let Some(cells) = cells {
-                let what = (kind, word, mask);
-                let nothing_new = self.access_beside(worker, findings, &at, what, false, Look::Keep(cells));
-                drop(part);
-                if A::ONLY_RACES {
-                    // After it can be seen by others: who comes at the same time sees it, or is seen.
-                    if !self.is_ordered(worker, what) {
-                        self.on_cells(word, |cells| {
-                            self.access_beside(worker, findings, &at, what, false, Look::Compare(cells));
-                        });
-                    }
-                }
-                if let Some(by) = by.filter(|_| nothing_new) {
-                    worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
+        let (worker, findings) = Self::parts_at_once(thread);
+        worker.swap_side();
+        for stretch in Possible::<A>::stretches(addr, size) {
+            let Stretch { from, to, .. } = stretch;
+            if self.keep_alone(worker, kind, stretch, place) {
+                self.compare_with_real(worker, findings, &at, kind, (from, to));
+            } else {
+                for (word, mask) in words_of(from, to - from) {
+                    self.keep_possible(worker, findings, &at, (kind, word, mask), by);
                 }
             }
-            worker.swap_side();
         }
-        self.after(thread);
+        worker.swap_side();
+    }
+
+    /// Keeps a possible access of words in one block, if nobody else has some there, and it would hold no locks.
+    fn keep_alone(
+        &self,
+        worker: &mut Worker,
+        kind: AccessKind,
+        stretch: Stretch,
+        place: PlaceNumber,
+    ) -> bool {
+        if !A::ONLY_RACES || !self.analysis.keeps_plain() || !worker.data.history.locks().is_empty() {
+            return false;
+        }
+        let Stretch { from, to, mask } = stretch;
+        let mut part = self.possible.part(from).lock();
+        self.forget_if_past(worker, &mut part, from);
+        let is_alone = self.possible.add_alone(&mut part, worker.step, kind, (from, to), place);
+        if is_alone {
+            self.note_step(worker, from);
+            self.possible.block(from).bits.fetch_or(mask, Ordering::SeqCst);
+        }
+        is_alone
+    }
+
+    /// Keeps a possible access of a word in its second cells, and compares it.
+    fn keep_possible(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        what: (AccessKind, usize, u8),
+        by: Option<By>,
+    ) {
+        let (kind, word, mask) = what;
+        let mut part = self.possible.part(word).lock();
+        self.forget_if_past(worker, &mut part, word);
+        self.possible.spread(&mut part, word, self.era.load(Ordering::Relaxed));
+        self.note_step(worker, word);
+        self.possible.block(word).bits.fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
+        let cells = match part.cells.entry(word) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
+                self.possible.refused.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
+        };
+        let Some(cells) = cells else { return };
+        let nothing_new = self.access_beside(worker, findings, at, what, false, Look::Keep(cells));
+        drop(part);
+        if A::ONLY_RACES {
+            self.compare_with_real(worker, findings, at, kind, word_part(word, mask));
+        }
+        if let Some(by) = by.filter(|_| nothing_new) {
+            worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
+        }
+    }
+
+    /// Compares a possible access with the real ones, after it can be seen by others: who comes at the same time sees it, or is seen.
+    fn compare_with_real(
+        &self,
+        worker: &mut Worker,
+        findings: &mut Findings,
+        at: &RawStep,
+        kind: AccessKind,
+        (from, to): (usize, usize),
+    ) {
+        let mut next = from;
+        while next < to {
+            let end = to.min((next | (LINE_BYTES - 1)) + 1);
+            let numbers = TaskWord::load_settled(next, end);
+            for ((word, mask), number) in words_of(next, end - next).zip(numbers) {
+                if !self.is_ordered(worker, (kind, mask), number) {
+                    self.on_cells(word, |cells| {
+                        let what = (kind, word, mask);
+                        self.access_beside(worker, findings, at, what, false, Look::Compare(cells));
+                    });
+                }
+            }
+            next = end;
+        }
     }
 
     /// Under what a possible access would happen, by who does it; `locks` if the side takes or releases some.
@@ -155,16 +236,33 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             // Mostly it is in one word.
             let known = if offset + size <= WORD_BYTES {
                 let mask = (((1u32 << size) - 1) << offset) as u8;
-                told.has_any(kind, (addr - offset, mask), by)
+                told.has_any::<A>(kind, (addr - offset, mask), by)
             } else {
-                words_of(addr, size).all(|part| told.has_any(kind, part, by))
+                words_of(addr, size).all(|part| told.has_any::<A>(kind, part, by))
             };
             if known {
                 return true;
             }
         }
-        under.turn.is_some_and(|turn| worker.recent.has(turn, kind, addr, size))
-            || self.has_done_all(worker, under, (kind, addr, size))
+        self.has_done(worker, under, (kind, addr, size))
+    }
+
+    /// True if the running step has done as much as a possible access would do, under the same locks or without any.
+    #[inline]
+    fn has_done(
+        &self,
+        worker: &Worker,
+        under: Under,
+        (kind, addr, size): (AccessKind, usize, usize),
+    ) -> bool {
+        let lately = |turn: u64| {
+            worker.recent.has(turn, kind, addr, size)
+                // Whatever races with a read races with a write.
+                || (A::ONLY_RACES
+                    && kind == AccessKind::Read
+                    && worker.recent.has(turn, AccessKind::Write, addr, size))
+        };
+        under.turn.is_some_and(lately) || self.has_done_all(worker, under, (kind, addr, size))
     }
 
     /// True if the words tell that the running step has done as much without locks.
@@ -182,16 +280,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             under.locks.is_none() && self.is_plain(worker)
         };
         let me = number_of(worker.step);
-        plain && words_of(addr, size).all(|(word, mask)| has_done(word, mask, kind, me))
+        plain && words_of(addr, size).all(|(word, mask)| is_done(word, mask, kind, me))
     }
 
     /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step.
     #[inline]
-    fn is_ordered(&self, worker: &mut Worker, (kind, word, mask): (AccessKind, usize, u8)) -> bool {
+    fn is_ordered(&self, worker: &mut Worker, (kind, mask): (AccessKind, u8), number: u64) -> bool {
         let me = number_of(worker.step);
         let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
         let is_write = kind == AccessKind::Write;
-        match Form::of(TaskWord::of(word).load_settled()) {
+        match Form::of(number) {
             Some(Form::Plain { write, written, read, read_bytes }) => {
                 (written & mask == 0 || is_before(write))
                     && (!is_write || read_bytes & mask == 0 || is_before(read))
@@ -227,27 +325,58 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// The running step has a possible access of a word; the caller holds the lock of its part.
     fn note_step(&self, worker: &mut Worker, word: usize) {
-        let last = &self.possible.last_steps[Possible::<A>::block_index(word)];
-        let before = last.load(Ordering::Relaxed);
-        if before != worker.step.0 && before != SEVERAL {
-            let now = if self.is_mine_or_before(worker, before) { worker.step.0 } else { SEVERAL };
-            last.store(now, Ordering::SeqCst);
+        let Block { english, hebrew, .. } = self.possible.block(word);
+        let me = worker.step.0;
+        let (first, second) = (english.load(Ordering::Relaxed), hebrew.load(Ordering::Relaxed));
+        // As plain reads are kept.
+        if first != me
+            && (first == StepId::NONE.0 || self.relation_in_tree(worker, StepId(first)) != Relation::Right)
+        {
+            english.store(me, Ordering::SeqCst);
+        }
+        if second != me
+            && (second == StepId::NONE.0 || self.relation_in_tree(worker, StepId(second)) != Relation::Left)
+        {
+            hebrew.store(me, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets what is known about the possible accesses of a block if that precedes all that is still to come.
+    fn forget_if_past(&self, worker: &Worker, part: &mut table::Part<A>, addr: usize) {
+        let Block { english, hebrew, .. } = self.possible.block(addr);
+        let is_past = |step: &AtomicU32| {
+            let step = step.load(Ordering::Relaxed);
+            step != worker.step.0 && step != StepId::NONE.0 && self.is_past(StepId(step))
+        };
+        if A::ONLY_RACES && is_past(english) && is_past(hebrew) {
+            self.possible.forget_past(part, addr);
         }
     }
 
     /// False if a real access of the running step, of a range, has nothing to do with possible ones.
     #[inline(always)]
     pub(super) fn may_meet_possible(&self, worker: &mut Worker, addr: usize, size: usize) -> bool {
-        self.possible.may_be_there(addr, size, |last| {
-            let last = last.load(Ordering::Relaxed);
+        self.possible.may_be_there(addr, size, |block| {
+            let mut is_nothing =
+                |step: &AtomicU32| self.is_mine_or_before(worker, step.load(Ordering::Relaxed));
             // Of races: whatever comes before this step is nothing to it. Other analyses want to see what it does beside its own ones.
-            !A::ONLY_RACES || last == SEVERAL || !self.is_mine_or_before(worker, last)
+            !A::ONLY_RACES || !is_nothing(&block.english) || !is_nothing(&block.hebrew)
         })
     }
 
     #[inline]
     fn is_mine_or_before(&self, worker: &mut Worker, step: u32) -> bool {
-        step == StepId::NONE.0 || self.relation(worker, StepId(step)) == Relation::Before
+        step == StepId::NONE.0 || self.relation_in_tree(worker, StepId(step)) == Relation::Before
+    }
+
+    /// How a past step stands to the running one in the tree. Of order beside it the last steps in both orders say nothing about others.
+    #[inline]
+    fn relation_in_tree(&self, worker: &mut Worker, past: StepId) -> Relation {
+        if worker.known.is_empty() {
+            self.relation(worker, past)
+        } else {
+            self.labels.relation(past, worker.step)
+        }
     }
 
     /// New second cells of a word, if it can be looked at.
@@ -312,7 +441,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return;
         }
         let mut part = self.possible.part(word).lock();
-        if let Some(cells) = part.get_mut(&word) {
+        self.possible.spread(&mut part, word, self.era.load(Ordering::Relaxed));
+        if let Some(cells) = part.cells.get_mut(&word) {
             let look = if A::ONLY_RACES { Look::Compare(cells) } else { Look::Keep(cells) };
             let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, look);
             if let Some(by) = by.filter(|_| nothing_new) {
@@ -364,6 +494,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 }
 
+/// From where to where some bytes of a word are that lie side by side.
+fn word_part(word: usize, mask: u8) -> (usize, usize) {
+    (word + mask.trailing_zeros() as usize, word + WORD_BYTES - mask.leading_zeros() as usize)
+}
+
+/// An access that a side would do.
+#[derive(Clone, Copy)]
+struct What {
+    kind: AccessKind,
+    addr: usize,
+    size: usize,
+    place: PlaceNumber,
+}
+
 /// Under what a possible access would happen.
 #[derive(Clone, Copy)]
 struct Under {
@@ -376,13 +520,22 @@ struct Under {
 }
 
 /// True if the word tells that a step has done as much itself.
-fn has_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+fn is_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+    let is_read = kind == AccessKind::Read;
     match Form::of(TaskWord::of(word).load()) {
         Some(Form::Plain { write, written, read, read_bytes }) => {
-            (write == me && written & mask == mask)
-                || (kind == AccessKind::Read && read == me && read_bytes & mask == mask)
+            (write == me && written & mask == mask) || (is_read && read == me && read_bytes & mask == mask)
         }
-        _ => false,
+        Some(Form::Readers { english, hebrew, bytes, .. }) => {
+            is_read && (english == me || hebrew == me) && bytes & mask == mask
+        }
+        Some(Form::Halves { steps, kind: done, .. }) => {
+            (is_read || done == AccessKind::Write)
+                && (mask & 0x0f == 0 || steps[0] == me)
+                && (mask & 0xf0 == 0 || steps[1] == me)
+        }
+        // Under which locks is not asked here.
+        Some(Form::UnderLocks { .. }) | None => false,
     }
 }
 
@@ -395,6 +548,7 @@ pub(super) struct Beside {
     /// It is about second cells now.
     pub(super) is_on: bool,
     told: Told,
+    held: Held,
     supposed: Supposed,
     /// The locks of the side that was told last, for the memory of its list.
     side_before: History,
@@ -417,6 +571,7 @@ impl Default for Beside {
             flagged: keirin_core::analysis::tasks::Flagged::default(),
             is_on: false,
             told: Told::default(),
+            held: Held::default(),
             supposed: Supposed::default(),
             side_before: History::default(),
             accesses: 0,

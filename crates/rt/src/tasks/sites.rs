@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The places lie behind the words in what is reserved for shadow memory.
 const BASE: usize = SHADOW.base + (1 << 45);
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 /// Bytes for each line: two numbers for places, one for the write behind readers and for locks.
 const ENTRY_BYTES: usize = 24;
 const PLACE_BITS: u32 = 22;

@@ -501,6 +501,7 @@ fn compare_with<A: KeepsPlain + Send + Sync>(
     }
     let outcome = replay.finish();
     let mut possible_found = 0;
+    driver.tell_held(thread);
     let (worker, _) = driver.parts(thread);
     let found = flagged(&worker.flagged, memory, piece);
     let expected = flagged(&outcome.flagged, memory, piece);

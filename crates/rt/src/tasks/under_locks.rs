@@ -181,6 +181,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         for (word, place) in &reads {
             let run = Run::of_many(AccessKind::Read, WORD_BYTES as u32, *place);
             self.tell_in_full(thread, &run, (*word, 0xff));
+            self.told_meets_possible(thread, &run, *word, WORD_BYTES);
         }
         // Its memory is used again.
         let worker = Self::parts_at_once(thread).0;

@@ -22,7 +22,7 @@
 //! access.
 
 use super::runs;
-use super::sites;
+use super::sites::{self, LINE_BYTES};
 use crate::layout::{self, ADDRESS_MASK, PAGE_BYTES, SHADOW, WORD_BYTES};
 use crate::rust::sections;
 use crate::shadow::{pages, words};
@@ -361,12 +361,13 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
-    /// What the word is when nobody changes it. Who has let others see something before, and then asks this, sees all accesses of threads
-    /// that have not seen it when they looked for it after their access: they had the line until their access could be seen.
+    /// What the words of a range in one line are when nobody changes them. Who has let others see something before, and then asks this, sees all
+    /// accesses of threads that have not seen it when they looked for it after their access: they had the line until their access could be seen.
     #[inline]
-    pub(super) fn load_settled(&self) -> u64 {
-        let _line = sites::own(Self::program_address(self.address()));
-        self.load()
+    pub(super) fn load_settled(from: usize, to: usize) -> [u64; LINE_BYTES / WORD_BYTES] {
+        let _line = sites::own(from);
+        let mut words = (from & !(WORD_BYTES - 1)..to).step_by(WORD_BYTES);
+        std::array::from_fn(|_| words.next().map_or(0, |word| Self::of(word).load()))
     }
 
     /// Takes what a record or a table is, if it is still that.

@@ -1,12 +1,16 @@
-//! The words with possible accesses: which they are, and their second cells.
+//! The words with possible accesses: which they are, and their second cells; or, where one step alone has some, the list of them.
 //!
-//! **Who may touch what.** A word's second cells: who holds the lock of their part of the table, which is taken before that of
-//! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone.
+//! **Who may touch what.** A word's second cells, and lists: who holds the lock of their part of the table, which is taken before that of
+//! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone. Everyone sets the bits of words whose
+//! accesses are held back, and clears them when the memory is forgotten.
 
 use crate::layout::WORD_BYTES;
+use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
 use crate::spin::Spin;
-use keirin_core::analysis::tasks::plain::KeepsPlain;
+use keirin_core::analysis::tasks::kept::Entry;
+use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
+use keirin_core::event::{AccessKind, SiteId};
 use keirin_core::sptree::StepId;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -20,26 +24,118 @@ const PARTS: usize = 64;
 /// In place of a stretch of memory: there is none, or there are several.
 const NOBODY: usize = 0;
 const OWNERS: usize = usize::MAX;
-/// In place of a step: there are several, of which none comes after all others.
-pub(super) const SEVERAL: u32 = StepId::NONE.0 - 1;
+/// Ranges of more bytes are not looked through word by word when they are forgotten.
+const LONG: usize = 1 << 16;
+/// More accesses of one step in a block are kept in cells, which need as much memory by then.
+const MOST_ALONE: usize = 256;
 /// So many words can have second cells.
 pub(super) const MOST_WORDS: usize = 1 << 20;
 
-/// The words with possible accesses, each with its second cells.
-pub(super) type Part<A> = FxHashMap<usize, Cells<<A as keirin_core::analysis::tasks::TaskAnalysis>::Cell>>;
+/// A part of what is known.
+pub(super) struct Part<A: KeepsPlain> {
+    /// The words with second cells.
+    pub(super) cells: FxHashMap<usize, Cells<A::Cell>>,
+    /// For each block of this part what one step would do there, if nobody else has possible accesses there; then its words have no cells.
+    alone: Vec<Alone>,
+    /// Which of these are, or were, in use.
+    used: Vec<usize>,
+}
+
+impl<A: KeepsPlain> Default for Part<A> {
+    fn default() -> Self {
+        Self { cells: FxHashMap::default(), alone: Vec::new(), used: Vec::new() }
+    }
+}
+
+/// A stretch of memory with possible accesses, and all others that have the same number. In one line of the cache, for who asks about one
+/// thing mostly asks about the others.
+#[repr(align(32))]
+pub(super) struct Block {
+    /// The words that have second cells.
+    pub(super) bits: AtomicU64,
+    /// The words of which some thread holds an access back, or has held one back; [`super::held`].
+    held: AtomicU64,
+    /// The one stretch of memory whose words have their bits here; or [`NOBODY`], or [`OWNERS`].
+    owner: AtomicUsize,
+    /// Of the steps with possible accesses here the last ones in English and in Hebrew order: whoever comes after both comes after all.
+    pub(super) english: AtomicU32,
+    pub(super) hebrew: AtomicU32,
+}
+
+impl Block {
+    /// Nobody has possible accesses here any more.
+    fn free(&self) {
+        self.bits.store(0, Ordering::SeqCst);
+        self.owner.store(NOBODY, Ordering::Relaxed);
+        self.english.store(StepId::NONE.0, Ordering::SeqCst);
+        self.hebrew.store(StepId::NONE.0, Ordering::SeqCst);
+    }
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            bits: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            owner: AtomicUsize::new(NOBODY),
+            english: AtomicU32::new(StepId::NONE.0),
+            hebrew: AtomicU32::new(StepId::NONE.0),
+        }
+    }
+}
+
+/// What one step would do in a block without locks, if it is the only one.
+struct Alone {
+    step: StepId,
+    /// The block, and whether it is among those that are in use.
+    block: usize,
+    is_used: bool,
+    accesses: Vec<AloneAccess>,
+}
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self { step: StepId::NONE, block: 0, is_used: false, accesses: Vec::new() }
+    }
+}
+
+/// From one byte of a block to another one.
+struct AloneAccess {
+    from: u16,
+    to: u16,
+    kind: AccessKind,
+    place: PlaceNumber,
+}
+
+impl AloneAccess {
+    fn from(&self) -> usize {
+        usize::from(self.from)
+    }
+
+    fn to(&self) -> usize {
+        usize::from(self.to)
+    }
+}
+
+/// What of a range is in a block, and the bits of the words.
+pub(super) struct Stretch {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) mask: u64,
+}
 
 /// All possible accesses.
 pub(in crate::tasks) struct Possible<A: KeepsPlain> {
     pub(super) any: AtomicBool,
-    bits: Box<[AtomicU64]>,
-    /// For each of these numbers the one stretch of memory whose words have their bits there; or [`NOBODY`], or [`OWNERS`].
-    owners: Box<[AtomicUsize]>,
-    /// For each of them the step that all others with possible accesses there come before; or [`SEVERAL`].
-    pub(super) last_steps: Box<[AtomicU32]>,
+    blocks: Box<[Block]>,
     parts: Box<[Spin<Part<A>>]>,
     pub(super) words: AtomicUsize,
-    /// How often words were forgotten that have some.
+    /// How often words were forgotten that have some, or of which some are held back.
     pub(super) forgotten: AtomicU32,
+    /// An access was held back, at some time.
+    any_held: AtomicBool,
+    /// For words, by a hash, the number above from which on what was held back before is void.
+    forgotten_at: Box<[AtomicU32]>,
     /// Accesses that were told, and those for which there was no room.
     pub(super) accesses: AtomicU64,
     pub(super) refused: AtomicU64,
@@ -49,9 +145,9 @@ impl<A: KeepsPlain> Default for Possible<A> {
     fn default() -> Self {
         Self {
             any: AtomicBool::new(false),
-            bits: (0..1usize << BLOCKS_BITS).map(|_| AtomicU64::new(0)).collect(),
-            owners: (0..1usize << BLOCKS_BITS).map(|_| AtomicUsize::new(NOBODY)).collect(),
-            last_steps: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(StepId::NONE.0)).collect(),
+            any_held: AtomicBool::new(false),
+            blocks: (0..1usize << BLOCKS_BITS).map(|_| Block::default()).collect(),
+            forgotten_at: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
             forgotten: AtomicU32::new(0),
@@ -64,15 +160,16 @@ impl<A: KeepsPlain> Default for Possible<A> {
 impl<A: KeepsPlain> Possible<A> {
     /// Where the words around an address have their bits.
     #[inline(always)]
-    pub(super) fn block_index(addr: usize) -> usize {
-        let hash = ((addr / BLOCK_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - BLOCKS_BITS)) as usize
+    fn block_index(addr: usize) -> usize {
+        // Blocks side by side have numbers side by side; stretches of memory begin at different places.
+        let block = addr / BLOCK_BYTES;
+        block.wrapping_add((block >> BLOCKS_BITS).wrapping_mul(0x9e37)) % (1 << BLOCKS_BITS)
     }
 
-    /// The bits of the words around an address.
+    /// What is known of the words around an address.
     #[inline(always)]
-    pub(super) fn block(&self, addr: usize) -> &AtomicU64 {
-        &self.bits[Self::block_index(addr)]
+    pub(super) fn block(&self, addr: usize) -> &Block {
+        &self.blocks[Self::block_index(addr)]
     }
 
     /// The bit of the word that holds an address.
@@ -89,7 +186,11 @@ impl<A: KeepsPlain> Possible<A> {
     /// A word gets second cells; the caller holds the lock of its part.
     pub(super) fn own(&self, word: usize) {
         self.words.fetch_add(1, Ordering::Relaxed);
-        let owner = &self.owners[Self::block_index(word)];
+        self.own_block(word);
+    }
+
+    fn own_block(&self, word: usize) {
+        let owner = &self.block(word).owner;
         let block = word / BLOCK_BYTES;
         if owner.load(Ordering::Relaxed) != block {
             let is_free = owner.load(Ordering::Relaxed) == NOBODY;
@@ -100,14 +201,13 @@ impl<A: KeepsPlain> Possible<A> {
     /// A word has no second cells any more; the caller holds the lock of its part. If its bit is its own, nobody looks there any more.
     fn disown(&self, word: usize) {
         self.words.fetch_sub(1, Ordering::Relaxed);
-        let index = Self::block_index(word);
-        if self.owners[index].load(Ordering::Relaxed) != word / BLOCK_BYTES {
+        let block = self.block(word);
+        if block.owner.load(Ordering::Relaxed) != word / BLOCK_BYTES {
             return;
         }
         let bit = Self::bit(word);
-        if self.bits[index].fetch_and(!bit, Ordering::SeqCst) == bit {
-            self.owners[index].store(NOBODY, Ordering::Relaxed);
-            self.last_steps[index].store(StepId::NONE.0, Ordering::SeqCst);
+        if block.bits.fetch_and(!bit, Ordering::SeqCst) == bit {
+            block.free();
         }
     }
 
@@ -120,46 +220,119 @@ impl<A: KeepsPlain> Possible<A> {
     /// False if a word has no possible accesses.
     #[inline(always)]
     pub(in crate::tasks) fn may_have(&self, addr: usize) -> bool {
-        self.block(addr).load(Ordering::Relaxed) & Self::bit(addr) != 0
+        self.block(addr).bits.load(Ordering::Relaxed) & Self::bit(addr) != 0
     }
 
-    /// False if no word of a range has possible accesses.
-    fn may_be_in(&self, addr: usize, size: usize) -> bool {
-        self.may_be_there(addr, size, |_| true)
+    /// False if nothing is held back of a range, by any thread.
+    #[inline]
+    pub(super) fn may_be_held(&self, addr: usize, size: usize) -> bool {
+        self.any_held.load(Ordering::Relaxed)
+            && (size > LONG
+                || Self::stretches(addr, size)
+                    .any(|stretch| self.block(stretch.from).held.load(Ordering::Relaxed) & stretch.mask != 0))
     }
 
-    /// The same, as far as some steps matter.
+    /// An access of some words is held back from now on, which all that give memory back shall know.
+    #[inline]
+    pub(super) fn hold(&self, addr: usize, size: usize) {
+        if !self.any_held.load(Ordering::Relaxed) {
+            self.any_held.store(true, Ordering::Relaxed);
+        }
+        for Stretch { from, mask, .. } in Self::stretches(addr, size) {
+            let held = &self.block(from).held;
+            if held.load(Ordering::Relaxed) & mask != mask {
+                held.fetch_or(mask, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// True if memory that was held back when so much was forgotten is other memory by now.
+    #[inline]
+    pub(super) fn is_void(&self, addr: usize, size: usize, forgotten: u32) -> bool {
+        self.forgotten.load(Ordering::Relaxed) != forgotten
+            && words_of(addr, size).any(|(word, _)| {
+                let at = self.forgotten_at[Self::word_index(word)].load(Ordering::Relaxed);
+                (at.wrapping_sub(forgotten) as i32) > 0
+            })
+    }
+
+    fn word_index(word: usize) -> usize {
+        let hash = ((word / WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> (64 - BLOCKS_BITS)) as usize
+    }
+
+    /// What threads hold back of a range is void.
+    fn forget_held(&self, addr: usize, size: usize) {
+        if !self.may_be_held(addr, size) {
+            return;
+        }
+        let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        if size > LONG {
+            // Seldom, so that it may be void of other memory as well.
+            self.forgotten_at.iter().for_each(|at| at.store(now, Ordering::SeqCst));
+            return;
+        }
+        for (word, _) in words_of(addr, size) {
+            let (held, bit) = (&self.block(word).held, Self::bit(word));
+            if held.load(Ordering::Relaxed) & bit != 0 {
+                self.forgotten_at[Self::word_index(word)].store(now, Ordering::SeqCst);
+                held.fetch_and(!bit, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// What of a range is in each block.
+    #[inline(always)]
+    pub(super) fn stretches(addr: usize, size: usize) -> impl Iterator<Item = Stretch> {
+        let (mut next, end) = (addr, addr + size);
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let (from, to) = (next, end.min((next | (BLOCK_BYTES - 1)) + 1));
+            next = to;
+            Some(Stretch { from, to, mask: Self::bits_of(from, to) })
+        })
+    }
+
+    /// The bits of the words from one address to another one, in the same block or at its end.
+    #[inline(always)]
+    fn bits_of(from: usize, to: usize) -> u64 {
+        (u64::MAX << Self::bit(from).trailing_zeros())
+            & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()))
+    }
+
+    /// False if no word of a range has possible accesses, as far as some steps matter.
     #[inline(always)]
     pub(super) fn may_be_there(
         &self,
         addr: usize,
         size: usize,
-        mut matters: impl FnMut(&AtomicU32) -> bool,
+        mut matters: impl FnMut(&Block) -> bool,
     ) -> bool {
-        let (mut from, end) = (addr, addr + size);
-        while from < end {
-            let to = end.min((from | (BLOCK_BYTES - 1)) + 1);
-            // All bits from the first word on, up to the last one.
-            let mask = (u64::MAX << Self::bit(from).trailing_zeros())
-                & (u64::MAX >> (63 - Self::bit(to - 1).trailing_zeros()));
-            let index = Self::block_index(from);
-            if self.bits[index].load(Ordering::Relaxed) & mask != 0 && matters(&self.last_steps[index]) {
-                return true;
-            }
-            from = to;
-        }
-        false
+        Self::stretches(addr, size).any(|Stretch { from, mask, .. }| {
+            let block = self.block(from);
+            block.bits.load(Ordering::Relaxed) & mask != 0 && matters(block)
+        })
     }
 
-    /// Forgets a range.
-    pub(in crate::tasks) fn forget(&self, addr: usize, size: usize) {
-        const LONG: usize = 1 << 16;
-        if !self.is_any() || size == 0 {
+    /// Forgets a range. `era` is the present one.
+    pub(in crate::tasks) fn forget(&self, addr: usize, size: usize, era: u32) {
+        if size == 0 {
+            return;
+        }
+        self.forget_held(addr, size);
+        if !self.is_any() {
             return;
         }
         if size > LONG {
             for part in &self.parts {
-                part.lock().retain(|word, cells| {
+                let mut part = part.lock();
+                for place in 0..part.used.len() {
+                    let slot = part.used[place];
+                    self.forget_alone(&mut part, slot, (addr, addr + size), era);
+                }
+                part.cells.retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
                     if mask != 0 {
                         self.forgotten.fetch_add(1, Ordering::Relaxed);
@@ -173,19 +346,130 @@ impl<A: KeepsPlain> Possible<A> {
             }
             return;
         }
-        if !self.may_be_in(addr, size) {
-            return;
-        }
-        for (word, mask) in words_of(addr, size).filter(|(word, _)| self.may_have(*word)) {
-            let mut part = self.part(word).lock();
-            if let Some(cells) = part.get_mut(&word) {
-                self.forgotten.fetch_add(1, Ordering::Relaxed);
-                cells.forget(mask);
-                if cells.is_empty() {
-                    part.remove(&word);
-                    self.disown(word);
+        for Stretch { from, to, mask } in Self::stretches(addr, size) {
+            if self.block(from).bits.load(Ordering::Relaxed) & mask == 0 {
+                continue;
+            }
+            let mut part = self.part(from).lock();
+            self.forget_alone(&mut part, Self::block_index(from) / PARTS, (addr, addr + size), era);
+            for (word, mask) in words_of(from, to - from).filter(|(word, _)| self.may_have(*word)) {
+                if let Some(cells) = part.cells.get_mut(&word) {
+                    self.forgotten.fetch_add(1, Ordering::Relaxed);
+                    cells.forget(mask);
+                    if cells.is_empty() {
+                        part.cells.remove(&word);
+                        self.disown(word);
+                    }
                 }
             }
+        }
+    }
+
+    /// Forgets what one step would do in a range, in a block that has no others; the words get cells if a part of an access is left.
+    fn forget_alone(&self, part: &mut Part<A>, slot: usize, (addr, end): (usize, usize), era: u32) {
+        let Some(alone) = part.alone.get_mut(slot).filter(|alone| !alone.accesses.is_empty()) else { return };
+        let start = alone.block * BLOCK_BYTES;
+        let is_in = |access: &AloneAccess| addr <= start + access.from() && start + access.to() <= end;
+        let is_out = |access: &AloneAccess| end <= start + access.from() || start + access.to() <= addr;
+        if alone.accesses.iter().all(is_out) {
+            return;
+        }
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
+        if !alone.accesses.iter().all(|access| is_in(access) || is_out(access)) {
+            self.spread(part, start, era);
+            return;
+        }
+        alone.accesses.retain(is_out);
+        let bits = |access: &AloneAccess| Self::bits_of(start + access.from(), start + access.to());
+        let left = alone.accesses.iter().map(bits).fold(0, |all, bits| all | bits);
+        let block = self.block(start);
+        if left == 0 {
+            block.free();
+        } else {
+            block.bits.store(left, Ordering::SeqCst);
+        }
+    }
+
+    /// Forgets all possible accesses of a block, if it has its bits for itself: they come before all that is still to come. The caller holds the lock
+    /// of the part.
+    pub(super) fn forget_past(&self, part: &mut Part<A>, addr: usize) {
+        let (index, number) = (Self::block_index(addr), addr / BLOCK_BYTES);
+        let block = &self.blocks[index];
+        if block.owner.load(Ordering::Relaxed) != number {
+            return;
+        }
+        match part.alone.get_mut(index / PARTS).filter(|alone| !alone.accesses.is_empty()) {
+            Some(alone) => alone.accesses.clear(),
+            None => {
+                let bits = block.bits.load(Ordering::Relaxed);
+                let words = (0..BLOCK_BYTES / WORD_BYTES).filter(|index| bits >> index & 1 != 0);
+                for word in words.map(|index| number * BLOCK_BYTES + index * WORD_BYTES) {
+                    if part.cells.remove(&word).is_some() {
+                        self.words.fetch_sub(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        block.free();
+    }
+
+    /// Keeps an access without locks of words in one block, if the step is the only one with possible accesses there. The caller holds the lock of the
+    /// part.
+    pub(super) fn add_alone(
+        &self,
+        part: &mut Part<A>,
+        step: StepId,
+        kind: AccessKind,
+        (from, to): (usize, usize),
+        place: PlaceNumber,
+    ) -> bool {
+        let (index, number) = (Self::block_index(from), from / BLOCK_BYTES);
+        if part.alone.is_empty() {
+            part.alone.resize_with((1 << BLOCKS_BITS) / PARTS, Alone::default);
+        }
+        let alone = &mut part.alone[index / PARTS];
+        if alone.accesses.is_empty() {
+            if self.blocks[index].owner.load(Ordering::Relaxed) != NOBODY {
+                return false;
+            }
+            self.own_block(from);
+            (alone.step, alone.block) = (step, number);
+            if !std::mem::replace(&mut alone.is_used, true) {
+                part.used.push(index / PARTS);
+            }
+        } else if alone.step != step || alone.block != number || alone.accesses.len() >= MOST_ALONE {
+            return false;
+        }
+        let offset = (from % BLOCK_BYTES) as u16;
+        alone.accesses.push(AloneAccess { from: offset, to: offset + (to - from) as u16, kind, place });
+        true
+    }
+
+    /// The words of a block get cells, if a step was alone there. The caller holds the lock of the part.
+    pub(super) fn spread(&self, part: &mut Part<A>, addr: usize, era: u32) {
+        let slot = Self::block_index(addr) / PARTS;
+        let Some(alone) = part.alone.get_mut(slot).filter(|alone| !alone.accesses.is_empty()) else { return };
+        let start = alone.block * BLOCK_BYTES;
+        let mut words: Vec<(usize, Cells<Plain>)> = Vec::new();
+        for access in &alone.accesses {
+            let entry = Entry { step: alone.step, site: SiteId(access.place) };
+            for (word, mask) in words_of(start + access.from(), access.to() - access.from()) {
+                let known = words.iter().position(|known| known.0 == word);
+                let known = known.unwrap_or_else(|| {
+                    words.push((word, Cells::default()));
+                    words.len() - 1
+                });
+                words[known].1.touch(mask, |plain, _| match access.kind {
+                    AccessKind::Read => _ = plain.reads.get_or_insert((entry, entry)),
+                    AccessKind::Write => _ = plain.write.get_or_insert(entry),
+                });
+            }
+        }
+        alone.accesses.clear();
+        for (word, plains) in words {
+            self.own(word);
+            let cells = plains.iter().map(|(bytes, plain)| (bytes, A::of_plain(*plain, era)));
+            part.cells.insert(word, cells.collect());
         }
     }
 
@@ -196,16 +480,19 @@ impl<A: KeepsPlain> Possible<A> {
         }
         self.any.store(false, Ordering::Relaxed);
         self.forgotten.fetch_add(1, Ordering::Relaxed);
-        for part in &self.parts {
-            let mut part = part.lock();
-            for word in part.keys() {
-                let index = Self::block_index(*word);
-                self.bits[index].store(0, Ordering::Relaxed);
-                self.owners[index].store(NOBODY, Ordering::Relaxed);
-                self.last_steps[index].store(StepId::NONE.0, Ordering::Relaxed);
+        for (number, part) in self.parts.iter().enumerate() {
+            let part = &mut *part.lock();
+            part.cells.keys().for_each(|word| self.block(*word).free());
+            for slot in part.used.drain(..) {
+                let alone = &mut part.alone[slot];
+                alone.is_used = false;
+                if !alone.accesses.is_empty() {
+                    alone.accesses.clear();
+                    self.blocks[slot * PARTS + number].free();
+                }
             }
-            self.words.fetch_sub(part.len(), Ordering::Relaxed);
-            part.clear();
+            self.words.fetch_sub(part.cells.len(), Ordering::Relaxed);
+            part.cells.clear();
         }
     }
 
@@ -214,17 +501,20 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.is_any() {
             return;
         }
-        for last in &self.last_steps {
+        for last in self.blocks.iter().flat_map(|block| [&block.english, &block.hebrew]) {
             let mut step = StepId(last.load(Ordering::Relaxed));
-            if step.is_some() && step.0 != SEVERAL {
+            if step.is_some() {
                 visit(&mut step);
                 last.store(step.0, Ordering::Relaxed);
             }
         }
         for part in &self.parts {
-            for (_, cell) in part.lock().values_mut().flat_map(Cells::iter_mut) {
+            let mut part = part.lock();
+            for (_, cell) in part.cells.values_mut().flat_map(Cells::iter_mut) {
                 A::visit_steps(cell, &mut visit);
             }
+            let alone = part.alone.iter_mut().filter(|alone| !alone.accesses.is_empty());
+            alone.for_each(|alone| visit(&mut alone.step));
         }
     }
 

@@ -10,6 +10,7 @@
 //! [`TaskAnalysis::ONLY_RACES`]: keirin_core::analysis::tasks::TaskAnalysis::ONLY_RACES
 
 use crate::layout::WORD_BYTES;
+use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::event::AccessKind;
 
 /// Accesses that a thread remembers.
@@ -70,12 +71,21 @@ impl Told {
         self.entries[place] == (self.dated(number), by)
     }
 
-    /// True if an access that is possible, or a real one of the kind, was told.
+    /// True if an access that is possible, or a real one of the kind, was told; or a write, whatever the kind is, if it is all about races: what
+    /// races with a read races with a write.
     #[inline]
-    pub(super) fn has_any(&self, kind: AccessKind, (word, mask): (usize, u8), by: By) -> bool {
-        let (number, place) = Access { kind, word, mask, is_possible: false }.number();
-        let number = self.dated(number);
-        self.entries[place] == (number, by) || self.entries[place | 1] == (number | 1, by)
+    pub(super) fn has_any<A: TaskAnalysis>(
+        &self,
+        kind: AccessKind,
+        (word, mask): (usize, u8),
+        by: By,
+    ) -> bool {
+        let of_kind = |kind| {
+            let (number, place) = Access { kind, word, mask, is_possible: false }.number();
+            let number = self.dated(number);
+            self.entries[place] == (number, by) || self.entries[place | 1] == (number | 1, by)
+        };
+        of_kind(kind) || (A::ONLY_RACES && kind == AccessKind::Read && of_kind(AccessKind::Write))
     }
 
     #[inline]
@@ -108,6 +118,8 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keirin_core::analysis::tasks::atomicity::TaskAtomicity;
+    use keirin_core::analysis::tasks::ptracer::PtRacer;
 
     const ACCESS: Access = Access { kind: AccessKind::Read, word: 0x1000, mask: 0x0f, is_possible: false };
     const BY: By = By { step: 3, under: 5 };
@@ -118,7 +130,7 @@ mod tests {
         assert!(!told.has(ACCESS, BY));
         told.add(ACCESS, BY);
         assert!(told.has(ACCESS, BY));
-        assert!(told.has_any(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY), "a real one");
+        assert!(told.has_any::<PtRacer>(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY), "a real one");
         assert!(!told.has(ACCESS, By { step: 4, ..BY }), "another step");
         assert!(!told.has(ACCESS, By { under: 6, ..BY }), "other locks");
         assert!(!told.has(Access { kind: AccessKind::Write, ..ACCESS }, BY), "another kind");
@@ -134,12 +146,15 @@ mod tests {
                 let mut told = Told::default();
                 let at = (ACCESS.word, ACCESS.mask);
                 told.add(Access { kind, is_possible, ..ACCESS }, BY);
-                assert!(told.has_any(kind, at, BY));
+                assert!(told.has_any::<PtRacer>(kind, at, BY));
                 let other = if kind == AccessKind::Read { AccessKind::Write } else { AccessKind::Read };
-                assert!(!told.has_any(other, at, BY), "another kind");
-                assert!(!told.has_any(kind, (ACCESS.word, 0xff), BY), "more bytes");
-                assert!(!told.has_any(kind, (ACCESS.word + WORD_BYTES, ACCESS.mask), BY), "another word");
-                assert!(!told.has_any(kind, at, By { under: 6, ..BY }), "other locks");
+                assert!(!told.has_any::<TaskAtomicity>(other, at, BY), "another kind");
+                let is_write = kind == AccessKind::Write;
+                assert_eq!(told.has_any::<PtRacer>(other, at, BY), is_write, "a read of what was written");
+                assert!(!told.has_any::<PtRacer>(kind, (ACCESS.word, 0xff), BY), "more bytes");
+                let next = (ACCESS.word + WORD_BYTES, ACCESS.mask);
+                assert!(!told.has_any::<PtRacer>(kind, next, BY), "another word");
+                assert!(!told.has_any::<PtRacer>(kind, at, By { under: 6, ..BY }), "other locks");
             }
         }
     }

@@ -146,6 +146,65 @@ fn a_side_with_other_locks_is_told_again() {
     }
 }
 
+/// A possible write without a lock, and the same really done under one, which the step still holds when it ends. A task that takes the lock is
+/// parallel to both: the real write does not stand for the possible one, unless that would be done under the lock as well.
+#[test]
+fn what_is_done_under_other_locks_is_not_what_is_held_back() {
+    let side = |lock| {
+        let access = Access { kind: AccessKind::Write, byte: 0, size: 8, lock };
+        Deed::Other(Side([Some(access), None, None]))
+    };
+    let (take, leave) = (|| Deed::Acquire(0, LockMode::Exclusive), || Deed::Release(0));
+    let write = || Deed::Access { kind: AccessKind::Write, byte: 0, size: 8 };
+    let races = || PtRacer { goes_on: true };
+    for (held, expected) in [(side(None), 1), (side(Some((0, LockMode::Exclusive))), 0)] {
+        let first = [Deed::Spawn, held, take(), write(), Deed::Spawn, leave()];
+        let deeds: Vec<Deed> = first.into_iter().chain([Deed::Begin(0), take(), write(), leave()]).collect();
+        let found = compare_with(&deeds, races(), &races(), Some(&races()), 8);
+        assert_eq!(found.unwrap_or_else(|difference| panic!("{difference}")), expected);
+    }
+}
+
+/// A step has read half of a word, of which another one has read the other half: that stands for a possible read, and not for a possible write.
+#[test]
+fn a_half_that_was_read_stands_for_a_read() {
+    let half = |byte| Deed::Access { kind: AccessKind::Read, byte, size: 4 };
+    let races = || PtRacer { goes_on: true };
+    for (kind, expected) in [(AccessKind::Write, 1), (AccessKind::Read, 0)] {
+        let access = Access { kind, byte: 4, size: 4, lock: None };
+        let side = Deed::Other(Side([Some(access), None, None]));
+        let deeds = [half(0), Deed::Spawn, side, half(4), Deed::Begin(0), half(4)];
+        let found = compare_with(&deeds, races(), &races(), Some(&races()), 4);
+        assert_eq!(found.unwrap_or_else(|difference| panic!("{difference}")), expected);
+    }
+}
+
+/// A possible write that is held back while another thread gives the memory back is not one of who gets the memory next.
+#[test]
+fn what_is_held_back_of_memory_that_others_give_back_is_dropped() {
+    for is_given_back in [false, true] {
+        let case = Case::new(PtRacer { goes_on: true });
+        let (driver, memory) = (&case.driver, case.memory.address);
+        // SAFETY: it was just made, and belongs to this thread until the end of the test.
+        let thread = unsafe { &mut *case.thread };
+        driver.structure(thread, Op::Spawn { task: TaskId(0) }, 0x1000);
+        for word in [0, 8] {
+            driver.other_access(thread, AccessKind::Write, memory + word, 8, 0x1001);
+        }
+        driver.other_end(thread);
+        if is_given_back {
+            driver.forgotten(None, memory, 8);
+        }
+        driver.structure(thread, Op::TaskBegin { task: TaskId(0) }, 0x1002);
+        for word in [0, 8] {
+            driver.access(thread, AccessKind::Write, memory + word, 8, 0x1003);
+        }
+        let beside = flagged(&driver.parts(thread).0.beside.flagged, memory, 8);
+        let expected: &[usize] = if is_given_back { &[1] } else { &[0, 1] };
+        assert_eq!(beside.iter().map(|(word, _)| *word).collect::<Vec<_>>(), expected);
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 
