@@ -201,9 +201,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let mut next = from;
         while next < to {
             let end = to.min((next | (LINE_BYTES - 1)) + 1);
-            let numbers = TaskWord::load_settled(next, end);
+            let (numbers, locks) = TaskWord::load_settled(next, end);
             for ((word, mask), number) in words_of(next, end - next).zip(numbers) {
-                if !self.is_ordered(worker, (kind, mask), number) {
+                if !self.is_apart(worker, (kind, mask), number, locks) {
                     self.on_cells(word, |cells| {
                         let what = (kind, word, mask);
                         self.access_beside(worker, findings, at, what, false, Look::Compare(cells));
@@ -283,9 +283,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         plain && words_of(addr, size).all(|(word, mask)| is_done(word, mask, kind, me))
     }
 
-    /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step.
+    /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step, or is kept from
+    /// it by locks; `locks` are those that words of the line are about.
     #[inline]
-    fn is_ordered(&self, worker: &mut Worker, (kind, mask): (AccessKind, u8), number: u64) -> bool {
+    fn is_apart(
+        &self,
+        worker: &mut Worker,
+        (kind, mask): (AccessKind, u8),
+        number: u64,
+        locks: LocksetId,
+    ) -> bool {
         let me = number_of(worker.step);
         let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
         let is_write = kind == AccessKind::Write;
@@ -301,6 +308,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 (!is_write && kind == AccessKind::Read)
                     || ((mask & 0x0f == 0 || is_before(steps[0]))
                         && (mask & 0xf0 == 0 || is_before(steps[1])))
+            }
+            Some(Form::UnderLocks { english, hebrew, kind }) => {
+                (!is_write && kind == AccessKind::Read) || (is_before(english) && is_before(hebrew)) || {
+                    let (locksets, _) = worker.sets.get_or_insert_default().up_to_date(&self.sets);
+                    locksets.excludes(locks, worker.data.history.locks())
+                }
             }
             _ => false,
         }

@@ -29,6 +29,7 @@ use crate::shadow::{pages, words};
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
 use keirin_core::event::{AccessKind, SiteId};
+use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::StepId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -361,13 +362,14 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
-    /// What the words of a range in one line are when nobody changes them. Who has let others see something before, and then asks this, sees all
+    /// What the words of a range in one line are when nobody changes them, and the locks of those that are about some. Who has let others see something before, and then asks this, sees all
     /// accesses of threads that have not seen it when they looked for it after their access: they had the line until their access could be seen.
     #[inline]
-    pub(super) fn load_settled(from: usize, to: usize) -> [u64; LINE_BYTES / WORD_BYTES] {
+    pub(super) fn load_settled(from: usize, to: usize) -> ([u64; LINE_BYTES / WORD_BYTES], LocksetId) {
         let _line = sites::own(from);
         let mut words = (from & !(WORD_BYTES - 1)..to).step_by(WORD_BYTES);
-        std::array::from_fn(|_| words.next().map_or(0, |word| Self::of(word).load()))
+        let numbers = std::array::from_fn(|_| words.next().map_or(0, |word| Self::of(word).load()));
+        (numbers, LocksetId::of_number(sites::locks(from)))
     }
 
     /// Takes what a record or a table is, if it is still that.
