@@ -356,7 +356,7 @@ impl<A: Shadowed> Driver<A> {
     ) {
         const CROWDED: u32 = 32;
         let kind = operation.kind;
-        if !locked.may_be_quiet(kind, mask) {
+        if !locked.may_be_quiet(Self::state(thread), new, kind, mask) {
             return;
         }
         let Some(operation) = A::quiet(Self::state(thread), new, operation) else { return };
@@ -463,7 +463,13 @@ impl<A: Shadowed> Driver<A> {
         }
         let mask = (((1u32 << size) - 1) << offset) as u8;
         let Some(mut locked) = Word::of(addr).lock_quietly::<A>() else { return Err(perform) };
-        if locked.is_quiet() || quiet.is_some_and(|operation| locked.may_be_quiet(operation.kind, mask)) {
+        if !locked.has_record() {
+            return self.load_in_word(thread, locked, (size, mask), pc, quiet, perform);
+        }
+        let (state, epoch) = (Self::state(thread), thread.epoch_bits());
+        if locked.is_quiet()
+            || quiet.is_some_and(|operation| locked.may_be_quiet(state, epoch, operation.kind, mask))
+        {
             return Err(perform);
         }
         let Some(new) = self.simple_atomic(thread, &mut locked, (size, mask), pc) else {
@@ -476,6 +482,33 @@ impl<A: Shadowed> Driver<A> {
         if order.releases() && kind != AtomicKind::Load {
             self.next_epoch(thread);
         }
+        Ok(result)
+    }
+
+    /// The same for a load of a variable that is in its word: one that a thread has made and looks at now and then. If it does so again at
+    /// once, it gets a record, so that the thread may keep that for itself.
+    #[inline(always)]
+    fn load_in_word<T, F: FnOnce() -> (AtomicKind, MemoryOrder, T)>(
+        &self,
+        thread: &mut Thread,
+        mut locked: Locked<'_, A>,
+        (size, mask): (usize, u8),
+        pc: usize,
+        load: Option<AtomicOperation>,
+        perform: F,
+    ) -> Result<T, F> {
+        let Some(operation) = load.filter(|load| load.kind == AtomicKind::Load && mask == 0xff) else {
+            return Err(perform);
+        };
+        if !A::COMPACT || self.recorder.is_some() {
+            return Err(perform);
+        }
+        let new = thread.epoch_bits() | u64::from(thread.place(pc, size as u32));
+        let Some(after) = locked.load(Self::state(thread), new, operation) else { return Err(perform) };
+        let result = perform().2;
+        locked.put_load(after);
+        drop(locked);
+        thread.accesses += 1;
         Ok(result)
     }
 
@@ -508,6 +541,7 @@ impl<A: Shadowed> Driver<A> {
         if let Some(cell) = locked.cell(mask) {
             A::atomic_again(Self::parts(thread).0, new, cell, operation);
         }
+        locked.count_loads(operation.kind);
         locked.forget_notes(mask);
     }
 

@@ -1,7 +1,9 @@
 //! Atomic operations that order nothing, remembered by the thread that does them.
 //!
 //! A load, or a relaxed read-modify-write, of a variable through which nobody publishes anything changes nothing but what is to be
-//! remembered about the variable: it races with plain accesses that come later. If that went into the shadow each time, all
+//! remembered about the variable: it races with plain accesses that come later. The same is true of a load of whatever was published, if the thread
+//! has taken that over: until something else is done to the variable there is no news. (That is kept only after some loads in turn: what is written at
+//! every turn would have to be taken from all threads each time.) If that went into the shadow each time, all
 //! threads that count something, or look at a flag, would wait for one another. So each thread keeps it in a table of its own, and the shadow
 //! only tells that some thread does. Whoever does anything else with the variable takes the entries of all threads first.
 //!

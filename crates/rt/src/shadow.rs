@@ -9,13 +9,21 @@
 //! | 1 | lower half: the cell's second 60 bits; above them three bits: the word is locked; it has a record; it has a table of bytes |
 //! | 2, 3 | upper half, in the same way (the three bits are unused) |
 //!
-//! Whatever does not fit (a half whose bytes differ, a cell with more to remember, a lock or a condition at this address)
-//! goes into a [`Record`]; number 1 is then its address. If only the bytes of a half differ, number 1 is the address of a small
-//! table with the two numbers of each byte. In both cases the other numbers are notes: which thread has accessed, or written,
+//! The highest bits of number 1 tell of two other forms in which the cells are in the word:
+//!
+//! | form | numbers |
+//! |---|---|
+//! | one cell of all eight bytes, with more to remember | the write; the last read; one or two further reads, or the atomic load of one thread |
+//! | two cells, each of any bytes ([`SPLIT`]) | those of the first, which has all bytes of the lower half that the shape of number 0 tells; those of the second, which has all bytes of the upper half that the shape of number 2 tells |
+//!
+//! (In the second form the bytes that neither shape tells belong to the other cell: together they have all eight.)
+//!
+//! Whatever does not fit (an atomic variable that is written, a lock or a condition at this address, a fourth reader)
+//! goes into a [`Record`]; number 1 is then its address. If only the bytes of a word differ too much, number 1 is the address of a small
+//! table of them (`cells::ByteTable`). In both cases the other numbers are notes: which thread has accessed, or written,
 //! which bytes in which epoch, with nothing in between by others that it would have to hear of. An analysis with large cells
-//! has records only. When all of a record fits again, it is given back. A word whose eight bytes are always accessed together and read by several
-//! threads has its one cell in all four numbers, a write and up to three reads; a fourth bit of number 1 tells that. (In a word
-//! with a record the same bit tells that threads keep counters for themselves, see `quiet`.)
+//! has records only. When all of a record fits again, it is given back. (In a word
+//! with a record the bit of the first form tells that threads keep operations for themselves, see `quiet`.)
 //!
 //! **Who may touch what.** Who has set the lock bit owns the word and its record. Others may read the numbers and compare
 //! them with what they themselves would have put there (see `abi::access`). Memory that the program gives back is reset
@@ -39,20 +47,30 @@ use crate::layout::{WORD_BYTES, shadow_of};
 use crate::objects::Objects;
 use crate::quiet;
 use crate::spin::pause;
+use cells::ByteTable;
 pub(crate) use cells::Cells;
-use cells::{ByteTable, bytes_of_cells, pack_cells, unpack_bytes, unpack_cells};
 use keirin_core::event::{AtomicKind, ThreadId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1 << 63;
 const RECORD: u64 = 1 << 62;
 const BYTES: u64 = 1 << 61;
-/// In a word without: it has one cell, with a write and up to three reads, one in each number.
+/// In a word without: it has one cell, with a write, a read, and up to two further reads or an atomic load, one in each number.
 pub(crate) const SHARED: u64 = 1 << 60;
+/// In a word without a record: it has two cells, each about some of its bytes.
+const SPLIT: u64 = BYTES | SHARED;
 /// In a word with a record: threads keep for themselves what they do here (see `quiet`).
 const QUIET: u64 = 1 << 60;
 const CELL_BITS: u64 = (1 << 60) - 1;
 const SHAPE_SHIFT: u32 = 60;
+/// The shape of a half all of whose bytes a cell is about.
+const ALL_OF_HALF: u64 = 0xf << SHAPE_SHIFT;
+
+/// True if the cells are not in the numbers of a word, of which number 1 is given, but in a record or a table.
+#[inline(always)]
+fn is_elsewhere(head: u64) -> bool {
+    head & RECORD != 0 || head & SPLIT == BYTES
+}
 
 /// The shadow of eight bytes.
 #[repr(C, align(32))]
@@ -64,11 +82,17 @@ pub(crate) struct Record<A: Shadowed> {
     cells: Cells<A::Cell>,
     /// Locks and the like that lie at this address.
     pub(crate) objects: Objects<A::Sync, ThreadId>,
+    /// Loads since anything else was done to an atomic variable here, up to [`MANY_LOADS`].
+    loads: u8,
 }
+
+/// So many loads in turn, and more may follow: it is worth that each thread keeps its own for itself, though whoever does something else must take
+/// them from all. (In tests few are enough, so that it happens.)
+const MANY_LOADS: u8 = if cfg!(test) { 2 } else { 8 };
 
 impl<A: Shadowed> Default for Record<A> {
     fn default() -> Self {
-        Self { cells: Cells::default(), objects: Objects::default() }
+        Self { cells: Cells::default(), objects: Objects::default(), loads: 0 }
     }
 }
 
@@ -195,18 +219,21 @@ impl<A: Shadowed> Locked<'_, A> {
     #[inline]
     fn shared(&self) -> Option<[u64; 4]> {
         let is_shared = A::COMPACT && self.head & (RECORD | BYTES | SHARED) == SHARED;
-        is_shared.then(|| self.numbers().map(|number| number & CELL_BITS))
+        is_shared.then(|| {
+            let [write, read, third, fourth] = self.numbers();
+            [write & CELL_BITS, read & CELL_BITS, third, fourth]
+        })
     }
 
     #[inline]
     fn set_shared(&mut self, [write, read, first, second]: [u64; 4]) {
-        self.set_numbers([write | 0xf << SHAPE_SHIFT, read | SHARED, first, second]);
+        self.set_numbers([write | ALL_OF_HALF, read | SHARED, first, second]);
     }
 
     /// Puts a cell of all eight bytes where it fits.
     fn put_cell(&mut self, cell: A::Cell) {
         if let Some([first, second]) = A::pack(&cell) {
-            let first = first | 0xf << SHAPE_SHIFT;
+            let first = first | ALL_OF_HALF;
             self.set_numbers([first, second, first, second]);
         } else if let Some(numbers) = A::pack_shared(&cell) {
             self.set_shared(numbers);
@@ -218,10 +245,10 @@ impl<A: Shadowed> Locked<'_, A> {
     /// The table of bytes, if there is one.
     #[inline]
     fn bytes(&mut self) -> Option<&mut ByteTable> {
-        if self.head & BYTES == 0 {
+        if self.head & (RECORD | SPLIT) != BYTES {
             return None;
         }
-        // SAFETY: a word with this bit holds the address of a table made by `put_bytes`, which belongs to who holds the lock.
+        // SAFETY: a word with this bit alone holds the address of a table made by `put_bytes`, which belongs to who holds the lock.
         Some(unsafe { &mut *((self.head & CELL_BITS & !BYTES) as *mut ByteTable) })
     }
 
@@ -245,12 +272,9 @@ impl<A: Shadowed> Locked<'_, A> {
 
     /// The cells of a word without a record.
     fn cells(&mut self) -> Cells<A::Cell> {
-        if let Some(numbers) = self.shared() {
-            return [(0xff, A::unpack_shared(numbers))].into_iter().collect();
-        }
         match self.bytes() {
-            Some(table) => unpack_bytes::<A>(table),
-            None => unpack_cells::<A>(self.numbers()),
+            Some(table) => table.unpack::<A>(),
+            None => ByteTable::of_numbers(self.numbers()).unpack::<A>(),
         }
     }
 
@@ -271,14 +295,26 @@ impl<A: Shadowed> Locked<'_, A> {
         begun
     }
 
-    /// True if a thread may keep for itself what it does to these bytes. Loads only if they are all that the word is used for: what is done
-    /// to a lock would take them away from beside it each time.
+    /// True if a thread may keep for itself what it does to these bytes, and has just done, or is about to do. Loads only if they are all that the
+    /// word is used for: what is done to a lock would take them away from beside it each time.
     #[inline]
-    pub(crate) fn may_be_quiet(&mut self, kind: AtomicKind, mask: u8) -> bool {
+    pub(crate) fn may_be_quiet(&mut self, thread: &A::Thread, new: u64, kind: AtomicKind, mask: u8) -> bool {
         self.record().is_some_and(|record| {
-            (kind != AtomicKind::Load || record.cells.is_single())
-                && record.cells.of(mask).is_some_and(|cell| A::is_quiet(cell))
+            let many = record.loads == MANY_LOADS;
+            let is_load = kind == AtomicKind::Load;
+            (!is_load || record.cells.is_single())
+                && record.cells.of(mask).is_some_and(|cell| {
+                    A::is_quiet(cell) || (is_load && many && A::is_quiet_for(thread, new, cell))
+                })
         })
+    }
+
+    /// Counts what is done to an atomic variable.
+    #[inline(always)]
+    pub(crate) fn count_loads(&mut self, kind: AtomicKind) {
+        if let Some(record) = self.record() {
+            record.loads = if kind == AtomicKind::Load { (record.loads + 1).min(MANY_LOADS) } else { 0 };
+        }
     }
 
     /// True if threads may keep for themselves what they do here.
@@ -322,7 +358,7 @@ impl<A: Shadowed> Locked<'_, A> {
         if self.head & RECORD == 0 {
             let cells = self.cells();
             self.drop_bytes();
-            return self.put_record(Box::new(Record { cells, objects: Objects::default() }));
+            return self.put_record(Box::new(Record { cells, ..Record::default() }));
         }
         // SAFETY: as in `record`.
         unsafe { &mut *((self.head & CELL_BITS) as *mut Record<A>) }
@@ -341,15 +377,11 @@ impl<A: Shadowed> Locked<'_, A> {
             drop(self.take_record());
             return self.set_shared(numbers);
         }
-        if record.cells.iter().any(|(_, cell)| A::pack(cell).is_none()) {
-            return;
-        }
-        if let Some(numbers) = pack_cells::<A>(&record.cells) {
-            drop(self.take_record());
-            self.set_numbers(numbers);
-        } else if let Some(table) = bytes_of_cells::<A>(&record.cells) {
-            drop(self.take_record());
-            self.put_bytes(table);
+        let Some(table) = ByteTable::of_cells::<A>(&record.cells) else { return };
+        drop(self.take_record());
+        match table.numbers() {
+            Some(numbers) => self.set_numbers(numbers),
+            None => self.put_bytes(table),
         }
     }
 
@@ -359,7 +391,7 @@ impl<A: Shadowed> Locked<'_, A> {
         if mask == 0xff
             && let Some(numbers) = self.shared()
         {
-            let mut cell = A::unpack_shared(numbers);
+            let mut cell = A::unpack_four(numbers);
             visit(&mut cell, mask);
             return self.put_cell(cell);
         }
@@ -416,14 +448,14 @@ impl<A: Shadowed> Locked<'_, A> {
             self.set_numbers(numbers);
         } else {
             let mut cells: Cells<A::Cell> = too_large.into_iter().collect();
-            cells.extend(unpack_cells::<A>(numbers));
+            cells.extend(ByteTable::of_numbers(numbers).unpack::<A>());
             self.put_cells(cells);
         }
     }
 
     #[cold]
     fn put_cells(&mut self, cells: Cells<A::Cell>) {
-        self.put_record(Box::new(Record { cells, objects: Objects::default() }));
+        self.put_record(Box::new(Record { cells, ..Record::default() }));
     }
 
     #[inline(never)]
@@ -493,19 +525,39 @@ pub(crate) struct Words {
     end: usize,
 }
 
-impl Iterator for Words {
-    type Item = (usize, u8);
-
+impl Words {
+    /// What comes next.
     #[inline(always)]
-    fn next(&mut self) -> Option<(usize, u8)> {
+    pub(crate) fn peek(&self) -> Option<(usize, u8)> {
         if self.addr >= self.end {
             return None;
         }
         let word = self.addr & !(WORD_BYTES - 1);
         let from = self.addr - word;
         let to = (self.end - word).min(WORD_BYTES);
-        self.addr = word + WORD_BYTES;
         Some((word, (0xff << from) as u8 & (0xff >> (WORD_BYTES - to)) as u8))
+    }
+
+    /// The next word, if what remains begins with all of it.
+    #[inline(always)]
+    pub(crate) fn next_whole(&mut self) -> Option<usize> {
+        let word = self.addr;
+        let is_whole = word.is_multiple_of(WORD_BYTES) && word + WORD_BYTES <= self.end;
+        is_whole.then(|| {
+            self.addr = word + WORD_BYTES;
+            word
+        })
+    }
+}
+
+impl Iterator for Words {
+    type Item = (usize, u8);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, u8)> {
+        let next = self.peek()?;
+        self.addr = next.0 + WORD_BYTES;
+        Some(next)
     }
 }
 

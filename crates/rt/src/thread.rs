@@ -229,7 +229,12 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn recent_place(&self, pc: usize, size: u32) -> Option<PlaceNumber> {
         let hash = self.hash_of_place(pc, size);
-        self.places.get(recent_place(hash)).filter(|recent| recent.hash == hash).map(|recent| recent.number)
+        let index = recent_place(hash);
+        // What has had to make room is beside it.
+        let is_it = |recent: &&RecentPlace| recent.hash == hash;
+        let recent =
+            self.places.get(index).filter(is_it).or_else(|| self.places.get(index ^ 1).filter(is_it));
+        recent.map(|recent| recent.number)
     }
 
     #[inline(always)]

@@ -3,9 +3,10 @@
 
 use super::Driver;
 use crate::layout;
-use crate::shadow::{Shadowed, Word, words};
+use crate::shadow::{Shadowed, Word, Words, words};
 use crate::thread::Thread;
-use keirin_core::event::AccessKind;
+use keirin_core::event::{AccessKind, MemoryOrder, Op};
+use keirin_core::finding::{Moment, RawStep};
 
 impl<A: Shadowed> Driver<A> {
     /// The commonest accesses of all, in the epoch whose bits are given: see [`Word::shortest`]. Calls nothing. False: nothing was done, or the
@@ -68,6 +69,61 @@ impl<A: Shadowed> Driver<A> {
         };
         thread.accesses += u64::from(done);
         done
+    }
+
+    /// The same for words of a range of so many bytes, in an epoch whose bits are given. Only if nothing is recorded.
+    #[inline(always)]
+    pub(crate) fn shortcut_range(
+        thread: &mut Thread,
+        (epoch, kind, pc): (u64, AccessKind, usize),
+        size: usize,
+        mut words: Words,
+    ) -> bool {
+        if thread.ignoring > 0 {
+            return false;
+        }
+        let new = epoch | u64::from(thread.place(pc, if size <= 16 { size as u32 } else { 0 }));
+        let state = Self::state(thread);
+        // Mostly whole words, one after the other.
+        let done = loop {
+            let Some((word, mask)) = words.peek() else { break true };
+            let short = mask == 0xff && Word::of(word).shortest::<A>(state, new, kind);
+            if !short && !Self::shortcut_word(state, new, kind, Word::of(word), mask) {
+                break false;
+            }
+            words.next();
+            while let Some(word) = words.next_whole() {
+                let shadow = Word::of(word);
+                if !shadow.shortest::<A>(state, new, kind)
+                    && !Self::shortcut_word(state, new, kind, shadow, 0xff)
+                {
+                    return false;
+                }
+            }
+        };
+        thread.accesses += u64::from(done);
+        done
+    }
+
+    /// A fence, which concerns nobody but the thread, and needs no place. False: nothing was done.
+    #[inline(always)]
+    pub(crate) fn fence_shortcut(&self, thread: &mut Thread, order: MemoryOrder) -> bool {
+        if !A::COMPACT || self.recorder.is_some() || self.watching.exact_order || thread.sections.is_some() {
+            return false;
+        }
+        let moment = Moment { position: thread.position, thread: thread.actor, ..Moment::default() };
+        let (state, findings) = Self::parts(thread);
+        self.analysis.fence(&RawStep { moment, op: Op::Fence { order } }, state, order, findings);
+        if order.releases() {
+            self.next_epoch(thread);
+        }
+        true
+    }
+
+    /// The same for one word. (Not inlined into a loop whose words mostly take the shortest way.)
+    #[inline(never)]
+    fn shortcut_word(state: &A::Thread, new: u64, kind: AccessKind, word: &Word, mask: u8) -> bool {
+        word.shortcut::<A>(state, new, kind, mask)
     }
 
     /// The same for several words. If one of them is not simple, those before it are told again, which changes nothing in the same epoch.

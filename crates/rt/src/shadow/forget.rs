@@ -1,6 +1,6 @@
 //! Memory that the program gives back: all that is known about it is forgotten.
 
-use super::{BYTES, RECORD, Shadowed, Word, pages, words};
+use super::{Shadowed, Word, is_elsewhere, pages, words};
 use crate::layout::{self, PAGE_BYTES, SHADOW_SHIFT, WORD_BYTES, shadow_of};
 use std::sync::atomic::Ordering;
 
@@ -56,7 +56,7 @@ fn forget_words<A: Shadowed>(addr: usize, size: usize) {
         if numbers == [0; 4] {
             continue;
         }
-        if mask == 0xff && numbers[1] & (RECORD | BYTES) == 0 {
+        if mask == 0xff && !is_elsewhere(numbers[1]) {
             shadow.0.iter().for_each(|number| number.store(0, Ordering::Relaxed));
         } else if let Some(mut locked) = shadow.lock::<A>() {
             locked.forget(mask);
@@ -67,7 +67,7 @@ fn forget_words<A: Shadowed>(addr: usize, size: usize) {
 fn forget_records<A: Shadowed>(page: usize, size: usize) {
     for word in (page..page + size).step_by(WORD_BYTES) {
         let shadow = Word::of(word);
-        if shadow.0[1].load(Ordering::Relaxed) & (RECORD | BYTES) != 0
+        if is_elsewhere(shadow.0[1].load(Ordering::Relaxed))
             && let Some(mut locked) = shadow.lock::<A>()
         {
             locked.forget(0xff);

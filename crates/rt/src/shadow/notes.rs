@@ -1,6 +1,6 @@
 //! Notes in words whose cells are elsewhere, so that the hooks need not ask for them each time.
 
-use super::{BYTES, Locked, RECORD, Shadowed};
+use super::{Locked, Shadowed, is_elsewhere};
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::{AccessKind, ThreadId};
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ impl<A: Shadowed> Locked<'_, A> {
     /// takes that of another.
     #[inline]
     pub(crate) fn note(&mut self, epoch: u64, kind: AccessKind, mask: u8) {
-        if !A::COMPACT || self.head & (RECORD | BYTES) == 0 {
+        if !A::COMPACT || !is_elsewhere(self.head) {
             return;
         }
         let mask = u64::from(mask);
@@ -59,7 +59,7 @@ impl<A: Shadowed> Locked<'_, A> {
     /// Something else has happened to these bytes: who accesses them must tell.
     #[inline(always)]
     pub(crate) fn forget_notes(&mut self, mask: u8) {
-        if A::COMPACT && self.head & (RECORD | BYTES) != 0 {
+        if A::COMPACT && is_elsewhere(self.head) {
             let void = u64::from(mask) | u64::from(mask) << NOTED_WRITES;
             // (A closure here is not inlined, in what is done at each atomic operation.)
             for place in NOTES {

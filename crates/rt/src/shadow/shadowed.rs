@@ -35,22 +35,60 @@ pub(crate) trait Shadowed: Online + 'static {
         None
     }
 
-    /// The cell as four numbers, if it fits into that and not into two.
+    /// The cell as four numbers, if it fits into that and not into two. The highest four bits of the first two are zero.
     fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
         let _ = cell;
         None
     }
 
-    /// The cell that [`Shadowed::pack_shared`] made numbers of.
-    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
+    /// The cell as four numbers, if it fits into that or into two: then the last two are zeros. Less fits than into those of
+    /// [`Shadowed::pack_shared`]: no atomic operations.
+    fn pack_four(cell: &Self::Cell) -> Option<[u64; 4]> {
+        let _ = cell;
+        None
+    }
+
+    /// The cell that [`Shadowed::pack_shared`] or [`Shadowed::pack_four`] made numbers of.
+    fn unpack_four(numbers: [u64; 4]) -> Self::Cell {
         let _ = numbers;
         Self::Cell::default()
     }
 
-    /// What a read makes of the four numbers of a cell, if that is simple.
+    /// What an access makes of the four numbers of a cell, if that is simple.
     #[inline(always)]
-    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
-        let _ = (thread, new, numbers);
+    fn shortcut_four(
+        thread: &Self::Thread,
+        new: u64,
+        kind: AccessKind,
+        numbers: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        let _ = (thread, new, kind, numbers);
+        None
+    }
+
+    /// True if an access that is remembered as a number comes before `new`, or is none.
+    #[inline(always)]
+    fn is_known(thread: &Self::Thread, new: u64, number: u64) -> bool {
+        let _ = (thread, new, number);
+        false
+    }
+
+    /// What a read makes of the last three of four numbers, if it does not race with the first, and that is simple.
+    #[inline(always)]
+    fn add_read(thread: &Self::Thread, new: u64, reads: [u64; 3]) -> Option<[u64; 3]> {
+        let _ = (thread, new, reads);
+        None
+    }
+
+    /// What an atomic load makes of the four numbers of a cell, if that is simple.
+    #[inline(always)]
+    fn load_four(
+        thread: &Self::Thread,
+        new: u64,
+        operation: AtomicOperation,
+        numbers: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        let _ = (thread, new, operation, numbers);
         None
     }
 
@@ -101,6 +139,12 @@ pub(crate) trait Shadowed: Online + 'static {
         false
     }
 
+    /// The same for loads of a thread that has taken over what there is.
+    fn is_quiet_for(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        let _ = (thread, new, cell);
+        false
+    }
+
     /// Remembers what [`Shadowed::quiet`] gave.
     fn remember_quiet(cell: &mut Self::Cell, operation: u64) {
         let _ = (cell, operation);
@@ -143,17 +187,45 @@ impl Shadowed for FastTrack<Compact> {
     }
 
     fn pack_shared(cell: &Self::Cell) -> Option<[u64; 4]> {
-        cell.shared()
+        cell.loaded()
     }
 
-    fn unpack_shared(numbers: [u64; 4]) -> Self::Cell {
-        Self::Cell::from_shared(numbers)
+    fn pack_four(cell: &Self::Cell) -> Option<[u64; 4]> {
+        cell.four()
+    }
+
+    fn unpack_four(numbers: [u64; 4]) -> Self::Cell {
+        Self::Cell::from_four(numbers)
     }
 
     #[inline(always)]
-    fn read_shared(thread: &Self::Thread, new: u64, numbers: [u64; 4]) -> Option<[u64; 4]> {
-        let after = Self::read_shared(thread, Compact::from_bits(new), numbers.map(Compact::from_bits))?;
-        Some(after.map(Compact::bits))
+    fn shortcut_four(
+        thread: &Self::Thread,
+        new: u64,
+        kind: AccessKind,
+        numbers: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        Self::shortcut_four(thread, Compact::from_bits(new), kind, numbers)
+    }
+
+    #[inline(always)]
+    fn is_known(thread: &Self::Thread, new: u64, number: u64) -> bool {
+        Self::is_known(thread, Compact::from_bits(new), Compact::from_bits(number))
+    }
+
+    #[inline(always)]
+    fn add_read(thread: &Self::Thread, new: u64, reads: [u64; 3]) -> Option<[u64; 3]> {
+        Self::add_read(thread, Compact::from_bits(new), reads)
+    }
+
+    #[inline(always)]
+    fn load_four(
+        thread: &Self::Thread,
+        new: u64,
+        operation: AtomicOperation,
+        numbers: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        Self::load_four(thread, Compact::from_bits(new), operation, numbers)
     }
 
     #[inline(always)]
@@ -188,6 +260,11 @@ impl Shadowed for FastTrack<Compact> {
 
     fn is_quiet(cell: &Self::Cell) -> bool {
         Self::is_quiet(cell)
+    }
+
+    #[inline]
+    fn is_quiet_for(thread: &Self::Thread, new: u64, cell: &Self::Cell) -> bool {
+        Self::is_quiet_for(thread, Compact::from_bits(new), cell)
     }
 
     fn remember_quiet(cell: &mut Self::Cell, operation: u64) {

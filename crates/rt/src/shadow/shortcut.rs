@@ -1,39 +1,67 @@
 //! The commonest accesses, without a cell and without asking the analysis in full.
 
-use super::cells::{ByteTable, bytes_of_numbers, pack_bytes};
+use super::cells::{ByteTable, split_bytes, split_cells, split_numbers};
 use super::notes::{NOTED, NOTED_WRITES};
-use super::{BYTES, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, Shadowed, Word, pages};
-use keirin_core::analysis::fasttrack::Compact;
+use super::{
+    ALL_OF_HALF, CELL_BITS, LOCKED, Locked, RECORD, SHAPE_SHIFT, SHARED, SPLIT, Shadowed, Word, pages,
+};
+use keirin_core::analysis::AtomicOperation;
+use keirin_core::analysis::fasttrack::{Compact, CompactAtomic};
 use keirin_core::event::AccessKind;
 use std::sync::atomic::Ordering;
+
+/// Where the actor of an access is, in a number of a cell.
+const ACTOR_SHIFT: u32 = Compact::SITE_BITS + Compact::TIME_BITS;
+
+/// The bits of such a number that tell the place.
+const PLACE: u64 = (1 << Compact::SITE_BITS) - 1;
 
 impl Word {
     /// True if an access of some bytes tells nothing new: what the hooks look for (see `abi::access`), without the lock, for accesses that
     /// did not come through them. `epoch` is that of the calling thread, as a packed cell has it.
     #[inline]
     pub(crate) fn knows(&self, epoch: u64, kind: AccessKind, mask: u8) -> bool {
-        const ALL: u64 = 0xf << SHAPE_SHIFT;
         let same = |number: u64, other: u64| (number ^ other) >> Compact::SITE_BITS == 0;
-        let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
-        let half = |bytes: u8, first: u64, second: u64| {
-            let wrote = same(first, epoch | ALL);
+        // In this order.
+        let numbers = self.0.each_ref().map(|number| number.load(Ordering::Acquire));
+        let [low, head, high, high_second] = numbers;
+        // What a cell, or half of one, tells of some bytes that it is about.
+        let cell = |bytes: u8, shape: u8, write: u64, read: u64| {
+            let wrote = same(write & CELL_BITS, epoch);
             bytes == 0
-                || match kind {
-                    AccessKind::Write => wrote && second >> Compact::SITE_BITS == 0,
-                    AccessKind::Read => wrote || (same(second, epoch) && first & ALL == ALL),
-                }
+                || (bytes & !shape == 0
+                    && match kind {
+                        AccessKind::Write => wrote && read >> Compact::SITE_BITS == 0,
+                        AccessKind::Read => wrote || same(read, epoch),
+                    })
         };
-        if half(mask & 0xf, low, head) && half(mask >> 4, high, high_second) {
-            return true;
-        }
-        if kind == AccessKind::Read && head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT {
-            return same(head, epoch | SHARED) || same(high, epoch) || same(high_second, epoch);
-        }
-        let noted = match kind {
-            AccessKind::Read => u64::from(mask),
-            AccessKind::Write => u64::from(mask) << NOTED_WRITES,
+        let is_known = match head & (LOCKED | RECORD | SPLIT) {
+            0 => {
+                cell(mask & 0xf, (low >> SHAPE_SHIFT) as u8, low, head)
+                    && cell(mask >> 4, (high >> SHAPE_SHIFT) as u8, high, high_second)
+            }
+            SPLIT => {
+                let (bytes, [first, second]) = (split_bytes(numbers), split_cells(numbers));
+                cell(mask & bytes, bytes, first[0], first[1])
+                    && cell(mask & !bytes, !bytes, second[0], second[1])
+            }
+            SHARED => {
+                kind == AccessKind::Read
+                    && (same(low & CELL_BITS, epoch)
+                        || same(head, epoch | SHARED)
+                        || same(high, epoch)
+                        || same(high_second, epoch))
+            }
+            _ => {
+                let noted = match kind {
+                    AccessKind::Read => u64::from(mask),
+                    AccessKind::Write => u64::from(mask) << NOTED_WRITES,
+                };
+                [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
+            }
         };
-        [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
+        // Which bytes a cell is about may be told by two numbers: they must be of one time. Who changes them holds the lock before.
+        is_known && self.0[0].load(Ordering::Acquire) == low && self.0[1].load(Ordering::Acquire) == head
     }
 
     /// What most accesses of all bytes find: one cell in the word that is about all of them, or nothing yet, and nobody else at the word.
@@ -41,16 +69,29 @@ impl Word {
     #[inline(always)]
     pub(crate) fn shortest<A: Shadowed>(&self, thread: &A::Thread, new: u64, kind: AccessKind) -> bool {
         let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
-        if head >> SHAPE_SHIFT != 0 {
-            return kind == AccessKind::Read
-                && head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT
-                && self.shortcut_shared::<A>(thread, new, head);
+        if low != high || head != high_second || head >> SHAPE_SHIFT != 0 {
+            return head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT
+                && self.shortcut_shared::<A>(thread, new, kind, head);
         }
-        if low != high || head != high_second || !self.is_of(low, head, 0xf) {
-            return false;
-        }
-        let Some([first, second]) = A::shortcut(thread, new, kind, [low & CELL_BITS, head]) else {
-            return false;
+        // A cell that nobody else has accessed, mostly: its shape and its actor are looked at together.
+        let is_own = (low ^ new) >> ACTOR_SHIFT == ALL_OF_HALF >> ACTOR_SHIFT
+            && (head == 0 || (head ^ new) >> ACTOR_SHIFT == 0);
+        let [first, second] = if is_own {
+            let wrote = (low ^ new) >> Compact::SITE_BITS == ALL_OF_HALF >> Compact::SITE_BITS;
+            match kind {
+                // The hooks have seen that it was not accessed in this epoch. It was by the first of two words, told again.
+                AccessKind::Read if wrote || (head ^ new) >> Compact::SITE_BITS == 0 => return true,
+                AccessKind::Read => [low, new],
+                AccessKind::Write if wrote => [low, 0],
+                AccessKind::Write => [new | ALL_OF_HALF, 0],
+            }
+        } else {
+            if !self.is_of(low, head, 0xf) {
+                return false;
+            }
+            let after = A::shortcut(thread, new, kind, [low & CELL_BITS, head]);
+            let Some([first, second]) = after else { return false };
+            [first | ALL_OF_HALF, second]
         };
         if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
@@ -60,8 +101,8 @@ impl Word {
             && self.0[2].load(Ordering::Relaxed) == high
             && self.0[3].load(Ordering::Relaxed) == high_second;
         if same {
-            self.0[0].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
-            self.0[2].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
+            self.0[0].store(first, Ordering::Relaxed);
+            self.0[2].store(first, Ordering::Relaxed);
             self.0[3].store(second, Ordering::Relaxed);
         }
         self.0[1].store(if same { second } else { head }, Ordering::Release);
@@ -82,7 +123,9 @@ impl Word {
         let head = self.0[1].load(Ordering::Relaxed);
         let [first, second] = [half[0].load(Ordering::Relaxed), half[1].load(Ordering::Relaxed)];
         if (head | second) >> SHAPE_SHIFT != 0 || !self.is_of(first, second, bytes) {
-            return false;
+            // The hooks do not look at cells that are about other bytes than all of a half.
+            let is_in_word = head & (LOCKED | RECORD) == 0 && matches!(head & SPLIT, 0 | SPLIT);
+            return is_in_word && self.knows(new & !PLACE, kind, bytes << (4 * u8::from(is_upper)));
         }
         let after = A::shortcut(thread, new, kind, [first & CELL_BITS, second]);
         let Some([first_after, second_after]) = after else { return false };
@@ -118,11 +161,12 @@ impl Word {
         mask: u8,
     ) -> bool {
         let head = self.0[1].load(Ordering::Relaxed);
-        if head & (LOCKED | RECORD | BYTES | SHARED) != 0 {
-            if head & (LOCKED | RECORD | BYTES) == 0 && kind == AccessKind::Read && mask == 0xff {
-                return self.shortcut_shared::<A>(thread, new, head);
-            }
-            return self.shortcut_elsewhere::<A>(thread, new, kind, mask);
+        if head >> SHAPE_SHIFT != 0 {
+            return match head & (LOCKED | RECORD | SPLIT) {
+                SHARED if mask == 0xff => self.shortcut_shared::<A>(thread, new, kind, head),
+                SPLIT => self.shortcut_split::<A>(thread, new, kind, mask, head),
+                _ => self.shortcut_elsewhere::<A>(thread, new, kind, mask),
+            };
         }
         // Asked before anything is written: a page that is written to is there.
         let is_empty = head == 0 && self.0[0].load(Ordering::Relaxed) == 0;
@@ -134,34 +178,95 @@ impl Word {
         let low = self.0[0].load(Ordering::Relaxed);
         let high = self.0[2].load(Ordering::Relaxed);
         let high_second = self.0[3].load(Ordering::Relaxed);
-        let alike = mask == 0xff && low == high && head == high_second;
-        if alike
-            && (low >> SHAPE_SHIFT == 0xf || low == 0)
-            && let Some([first, second]) = A::shortcut(thread, new, kind, [low & CELL_BITS, head])
-        {
-            // Nearly always.
-            self.0[0].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
-            self.0[2].store(first | 0xf << SHAPE_SHIFT, Ordering::Relaxed);
-            self.0[3].store(second, Ordering::Relaxed);
-            self.0[1].store(second, Ordering::Release);
-            return true;
+        let alike = low == high && head == high_second && (low >= ALL_OF_HALF || low == 0);
+        if alike && let Some([first, second]) = A::shortcut(thread, new, kind, [low & CELL_BITS, head]) {
+            if mask == 0xff {
+                // Nearly always.
+                self.0[0].store(first | ALL_OF_HALF, Ordering::Relaxed);
+                self.0[2].store(first | ALL_OF_HALF, Ordering::Relaxed);
+                self.0[3].store(second, Ordering::Relaxed);
+                self.0[1].store(second, Ordering::Release);
+                return true;
+            }
+            let is_whole = |bytes: u8| bytes == 0 || bytes == 0xf;
+            if low != 0 && !(is_whole(mask & 0xf) && is_whole(mask >> 4)) {
+                // Some bytes of those that were alike.
+                let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+                let before = [low & CELL_BITS, head];
+                if [first, second] != before {
+                    locked.set_numbers(split_numbers(mask, [[first, second], before]));
+                }
+                return true;
+            }
         }
         let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
         locked.shortcut_halves(thread, new, kind, mask)
     }
 
-    /// The same for a read of a word with one cell, which several threads read; `head` is what number 1 was.
+    /// The same for a word with one cell, which several threads read; `head` is what number 1 was.
     #[inline(always)]
-    fn shortcut_shared<A: Shadowed>(&self, thread: &A::Thread, new: u64, head: u64) -> bool {
+    fn shortcut_shared<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        head: u64,
+    ) -> bool {
         if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
-        let numbers = locked.numbers().map(|number| number & CELL_BITS);
-        A::read_shared(thread, new, numbers).map(|after| locked.set_shared(after)).is_some()
+        let Some(numbers) = locked.shared() else { return false };
+        A::shortcut_four(thread, new, kind, numbers).map(|after| locked.put_four(after)).is_some()
     }
 
-    /// The same for a word whose cells are elsewhere.
+    /// The same for a word with two cells.
+    #[inline]
+    fn shortcut_split<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        kind: AccessKind,
+        mask: u8,
+        head: u64,
+    ) -> bool {
+        if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let mut locked: Locked<'_, A> = Locked { word: self, head, marker: std::marker::PhantomData };
+        let numbers = locked.numbers();
+        let (first_bytes, [first, second]) = (split_bytes(numbers), split_cells(numbers));
+        let after = |bytes: u8, cell: [u64; 2]| {
+            if mask & bytes == 0 { Some(cell) } else { A::shortcut(thread, new, kind, cell) }
+        };
+        let (Some(first_after), Some(second_after)) =
+            (after(first_bytes, first), after(!first_bytes, second))
+        else {
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
+        };
+        let is_whole = |bytes: u8| mask & bytes == 0 || mask & bytes == bytes;
+        let numbers = if is_whole(first_bytes) && is_whole(!first_bytes) {
+            if first_after == second_after {
+                let [first, second] = first_after;
+                [first | ALL_OF_HALF, second, first | ALL_OF_HALF, second]
+            } else {
+                split_numbers(first_bytes, [first_after, second_after])
+            }
+        } else if mask & !first_bytes == 0 && first_after == second {
+            // A loop over bytes: one after the other becomes as those before it.
+            split_numbers(first_bytes & !mask, [first, second])
+        } else if mask & first_bytes == 0 && second_after == first {
+            split_numbers(first_bytes | mask, [first, second])
+        } else if first_after == first && second_after == second {
+            return true;
+        } else {
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
+        };
+        locked.set_numbers(numbers);
+        true
+    }
+
+    /// The same for a word whose cells are elsewhere, or that somebody else is at.
     fn shortcut_elsewhere<A: Shadowed>(
         &self,
         thread: &A::Thread,
@@ -171,13 +276,7 @@ impl Word {
     ) -> bool {
         let Some(mut locked) = self.lock::<A>() else { return false };
         if !locked.has_record() {
-            return match locked.shared() {
-                Some(numbers) if mask == 0xff && kind == AccessKind::Read => {
-                    A::read_shared(thread, new, numbers).map(|after| locked.set_shared(after)).is_some()
-                }
-                Some(_) => false,
-                None => locked.shortcut_by_bytes(thread, new, kind, mask),
-            };
+            return locked.shortcut_by_bytes(thread, new, kind, mask);
         }
         let again = kind == AccessKind::Read
             && locked.cell(mask).is_some_and(|cell| A::read_again(thread, new, cell));
@@ -189,6 +288,45 @@ impl Word {
 }
 
 impl<A: Shadowed> Locked<'_, A> {
+    /// Puts the numbers of a cell of all bytes where they belong.
+    #[inline(always)]
+    fn put_four(&mut self, numbers: [u64; 4]) {
+        let [write, read, third, _] = numbers;
+        if third == 0 {
+            self.set_numbers([write | ALL_OF_HALF, read, write | ALL_OF_HALF, read]);
+        } else {
+            self.set_shared(numbers);
+        }
+    }
+
+    /// What an atomic load of all bytes makes of the one cell of a word without a record, if that is simple. Of one that is done again in the same
+    /// epoch there is a record from now on.
+    #[inline]
+    pub(crate) fn load(
+        &mut self,
+        thread: &A::Thread,
+        new: u64,
+        operation: AtomicOperation,
+    ) -> Option<[u64; 4]> {
+        let [low, head, high, high_second] = self.numbers();
+        let numbers = match head >> SHAPE_SHIFT {
+            0 if low >= ALL_OF_HALF && low == high && head == high_second => [low & CELL_BITS, head, 0, 0],
+            form if form == SHARED >> SHAPE_SHIFT => [low & CELL_BITS, head & CELL_BITS, high, high_second],
+            _ => return None,
+        };
+        if CompactAtomic::is_load_of_cell(high) && A::is_same_epoch(high & CELL_BITS, new) {
+            self.make_record();
+            return None;
+        }
+        A::load_four(thread, new, operation, numbers)
+    }
+
+    /// Puts what [`Locked::load`] gave.
+    #[inline]
+    pub(crate) fn put_load(&mut self, numbers: [u64; 4]) {
+        self.set_shared(numbers);
+    }
+
     /// The same for a word whose halves differ, or are accessed by parts.
     #[inline]
     fn shortcut_halves(&mut self, thread: &A::Thread, new: u64, kind: AccessKind, mask: u8) -> bool {
@@ -207,61 +345,28 @@ impl<A: Shadowed> Locked<'_, A> {
         if self.has_record() {
             return false;
         }
-        if self.head & BYTES == 0 {
-            // What becomes of the bytes may be that they are alike again; else there is a table from now on.
-            let mut table = bytes_of_numbers(self.numbers());
-            if !shortcut_table::<A>(&mut table, thread, new, kind, mask) {
+        if let Some(table) = self.bytes() {
+            if !table.access::<A>(thread, new, kind, mask) {
                 return false;
             }
-            match pack_bytes(&table) {
-                Some(numbers) => self.set_numbers(numbers),
-                None => self.put_bytes(table),
-            }
-        } else if let Some(table) = self.bytes() {
-            if !shortcut_table::<A>(table, thread, new, kind, mask) {
-                return false;
-            }
-            // A loop over bytes makes them alike again, at the last byte of a half.
-            if mask & 0x88 != 0
-                && let Some(numbers) = pack_bytes(table)
-            {
+            if let Some(numbers) = table.numbers() {
                 self.drop_bytes();
                 self.set_numbers(numbers);
+            }
+        } else {
+            // What becomes of the bytes may be few cells again; else there is a table from now on.
+            let mut table = ByteTable::of_numbers(self.numbers());
+            if !table.access::<A>(thread, new, kind, mask) {
+                return false;
+            }
+            match table.numbers() {
+                Some(numbers) => self.set_numbers(numbers),
+                None => self.put_bytes(table),
             }
         }
         self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
         true
     }
-}
-
-/// The commonest accesses of some bytes. False if one is not simple; those before it are then done already, which does no harm: done again in the
-/// same epoch they change nothing.
-#[inline]
-fn shortcut_table<A: Shadowed>(
-    table: &mut ByteTable,
-    thread: &A::Thread,
-    new: u64,
-    kind: AccessKind,
-    mask: u8,
-) -> bool {
-    let mut remaining = mask;
-    // Neighbours are mostly alike.
-    let mut last = None;
-    while remaining != 0 {
-        let byte = &mut table[remaining.trailing_zeros() as usize];
-        match last {
-            Some((before, after)) if before == *byte => *byte = after,
-            _ => match A::shortcut(thread, new, kind, *byte) {
-                Some(after) => {
-                    last = Some((*byte, after));
-                    *byte = after;
-                }
-                None => return false,
-            },
-        }
-        remaining &= remaining - 1;
-    }
-    true
 }
 
 /// What an access of some bytes of a half makes of its two numbers. False: it is not simple.

@@ -44,7 +44,6 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// How many words of a range have a record or a table.
 fn words_with_more(base: usize, size: usize) -> isize {
-    let more =
-        |word: &usize| Word::of(*word).0[1].load(Ordering::Relaxed) & (super::RECORD | super::BYTES) != 0;
+    let more = |word: &usize| super::is_elsewhere(Word::of(*word).0[1].load(Ordering::Relaxed));
     (base..base + size).step_by(WORD_BYTES).filter(more).count() as isize
 }

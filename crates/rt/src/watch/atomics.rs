@@ -23,6 +23,7 @@ pub fn atomic<T>(
 /// A load, which `perform` does.
 #[inline]
 pub fn load<T>(addr: usize, size: usize, pc: usize, order: MemoryOrder, perform: impl Fn() -> T) -> T {
+    let operation = AtomicOperation { kind: AtomicKind::Load, order };
     let driver = RACES.load(Ordering::Relaxed);
     if !driver.is_null()
         && !tbb::is_known()
@@ -30,13 +31,19 @@ pub fn load<T>(addr: usize, size: usize, pc: usize, order: MemoryOrder, perform:
         && let Some(mut inside) = Inside::enter_quietly()
     {
         // SAFETY: the driver lives for ever.
-        let kept = unsafe { &*driver }.load_quietly(&mut inside, addr, size, pc, order, &perform);
-        if let Some(result) = kept {
+        let driver = unsafe { &*driver };
+        if let Some(result) = driver.load_quietly(&mut inside, addr, size, pc, order, &perform) {
             return result;
         }
+        if !steering::is_on() {
+            inside.signalled = 0;
+            let load = || (AtomicKind::Load, order, perform());
+            if let Ok(result) = driver.atomic_shortcut(&mut inside, addr, size, pc, Some(operation), load) {
+                return result;
+            }
+        }
     }
-    let operation = AtomicOperation { kind: AtomicKind::Load, order };
-    atomic_of(addr, size, pc, Some(operation), || (AtomicKind::Load, order, perform()))
+    atomic_in_full(addr, size, pc, Some(operation), || (AtomicKind::Load, order, perform()))
 }
 
 /// A read-modify-write, which `perform` does. It is a fence for the processor.

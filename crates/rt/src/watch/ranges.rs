@@ -3,10 +3,12 @@
 use super::{
     RACES, is_on, read, short_read, short_write, shortcut, task_shortcut_of, tasks_of_program, watcher, write,
 };
+use crate::driver::Driver;
 use crate::shadow::{Word, words};
 use crate::thread::Inside;
 use crate::watcher::Watcher;
 use crate::{layout, tls};
+use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::AccessKind;
 use std::sync::atomic::Ordering;
 
@@ -193,9 +195,36 @@ fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool
         let Some(tell) = tasks_of_program::copy_access().filter(|_| size > 0) else { return false };
         return Inside::enter_quietly().is_some_and(|mut inside| tell(&mut inside, kind, (addr, size), pc));
     }
+    match kind {
+        AccessKind::Read => range_of_races::<true>(addr, size, pc),
+        AccessKind::Write => range_of_races::<false>(addr, size, pc),
+    }
+}
+
+/// The same for the default analysis, of reads or of writes. (Written out for each: copies are made at every turn.)
+#[inline(never)]
+fn range_of_races<const READS: bool>(addr: usize, size: usize, pc: usize) -> bool {
+    let kind = if READS { AccessKind::Read } else { AccessKind::Write };
     let epoch = tls::epoch();
-    let is_known = |(word, mask)| Word::of(word).knows(epoch, kind, mask);
-    (epoch != 0 && words(addr, size).all(is_known)) || shortcut(kind, addr, size, pc)
+    if epoch == 0 {
+        return shortcut_of_unknown(kind, addr, size, pc);
+    }
+    let mut rest = words(addr, size);
+    loop {
+        let Some((word, mask)) = rest.peek() else { return true };
+        if !Word::of(word).knows(epoch, kind, mask) {
+            break;
+        }
+        rest.next();
+    }
+    let Some(mut inside) = Inside::enter_quietly() else { return false };
+    Driver::<FastTrack<Compact>>::shortcut_range(&mut inside, (epoch, kind, pc), size, rest)
+}
+
+#[cold]
+#[inline(never)]
+fn shortcut_of_unknown(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
+    shortcut(kind, addr, size, pc)
 }
 
 #[cfg(test)]

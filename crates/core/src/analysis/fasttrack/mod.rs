@@ -202,28 +202,84 @@ impl FastTrack<Compact> {
         }
     }
 
-    /// The same for a read of a cell that [`Cell::shared`] stands for, if the thread is among its readers.
+    /// The same for a cell of four numbers, as [`Cell::four`] gives them.
     #[inline(always)]
-    pub fn read_shared(thread: &Thread, new: Compact, cell: [Compact; 4]) -> Option<[Compact; 4]> {
-        let [write, read, first, second] = cell;
+    pub fn shortcut_four(
+        thread: &Thread,
+        new: Compact,
+        kind: AccessKind,
+        cell: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        let [write, read, third, fourth] = cell;
+        let known = |earlier| thread.knows_compact(new, Compact::from_bits(earlier));
+        let wrote = Compact::from_bits(write).is_at_once_with(new);
+        let is_load = CompactAtomic::is_load_of_cell(third);
+        match kind {
+            AccessKind::Read if wrote => Some(cell),
+            AccessKind::Read if !known(write) => None,
+            AccessKind::Read if is_load => {
+                // There is no room for a further read.
+                let [read, 0, _] = Self::add_read(thread, new, [read, 0, 0])? else { return None };
+                Some([write, read, third, 0])
+            }
+            AccessKind::Read => {
+                let [read, third, fourth] = Self::add_read(thread, new, [read, third, fourth])?;
+                Some([write, read, third, fourth])
+            }
+            AccessKind::Write => {
+                let third = if is_load { CompactAtomic::load_of_cell(third).access().bits() } else { third };
+                let all_known = known(write) && known(read) && known(third) && known(fourth);
+                all_known.then_some([if wrote { write } else { new.bits() }, 0, 0, 0])
+            }
+        }
+    }
+
+    /// True if an access that a cell remembers comes before the one that happens, or is none.
+    #[inline(always)]
+    pub fn is_known(thread: &Thread, new: Compact, earlier: Compact) -> bool {
+        thread.knows_compact(new, earlier)
+    }
+
+    /// What a read that does not race makes of the reads that a cell remembers: the last one, and one or two further ones as in
+    /// [`Cell::four`]. None: the cell must be made.
+    #[inline(always)]
+    pub fn add_read(thread: &Thread, new: Compact, reads: [u64; 3]) -> Option<[u64; 3]> {
+        let [read, first, second] = reads.map(Compact::from_bits);
         let known = |earlier| thread.knows_compact(new, earlier);
-        if write.is_at_once_with(new) | read.is_at_once_with(new) {
-            return Some(cell);
-        }
-        if !known(write) {
-            return None;
-        }
         // Of the reads in one epoch the first is kept.
         let again = |earlier: Compact| if earlier.is_at_once_with(new) { earlier } else { new };
-        if known(read) {
-            Some([write, new, first, second])
+        let after = if read.is_at_once_with(new) {
+            [read, first, second]
+        } else if known(read) {
+            [new, first, second]
+        } else if first.bits() == 0 {
+            // The first of several that nothing orders: the other one is no longer the last.
+            [new, read, Compact::default()]
         } else if first.is_of_same_thread(new) {
-            Some([write, read, again(first), second])
+            [read, again(first), second]
         } else if second.bits() != 0 && second.is_of_same_thread(new) {
-            Some([write, read, first, again(second)])
+            [read, first, again(second)]
         } else {
-            None
-        }
+            return None;
+        };
+        Some(after.map(Compact::bits))
+    }
+
+    /// What an atomic load makes of a cell of four numbers, if it races with nothing, takes nothing over, and no other thread's load has to
+    /// be remembered beside it.
+    #[inline(always)]
+    pub fn load_four(
+        thread: &Thread,
+        new: Compact,
+        operation: AtomicOperation,
+        cell: [u64; 4],
+    ) -> Option<[u64; 4]> {
+        let [write, read, third, _] = cell;
+        let known = |earlier| thread.knows_compact(new, earlier);
+        let alone = third == 0
+            || (CompactAtomic::is_load_of_cell(third) && known(CompactAtomic::load_of_cell(third).access()));
+        let load = CompactAtomic::of(new, operation).in_cell();
+        (alone && known(Compact::from_bits(write))).then_some([write, read, load, 0])
     }
 
     /// The same for a read of a cell that holds more, if no race comes of it. False: nothing was done.
@@ -307,6 +363,12 @@ impl FastTrack<Compact> {
     #[inline]
     pub fn is_quiet(cell: &Cell<Compact>) -> bool {
         cell.atomics.as_ref().is_some_and(|atomics| atomics.published.is_empty())
+    }
+
+    /// The same for loads, by a thread that knows all that can be taken over here: whatever their order is, they bring nothing more.
+    #[inline]
+    pub fn is_quiet_for(thread: &Thread, new: Compact, cell: &Cell<Compact>) -> bool {
+        cell.atomics.as_ref().is_some_and(|atomics| thread.has_taken(new.thread(), &atomics.published))
     }
 
     /// Remembers what [`FastTrack::quiet`] gave.

@@ -198,6 +198,24 @@ impl CompactAtomic {
         Self(bits)
     }
 
+    /// A load as one of the four numbers of a cell: with a bit that tells it from a plain access, and that no load has by itself.
+    #[inline]
+    pub(super) fn in_cell(self) -> u64 {
+        self.0 | Self::READS_AND_WRITES << Compact::BITS
+    }
+
+    /// True if a number of a cell is one that [`CompactAtomic::in_cell`] gave.
+    #[inline]
+    pub const fn is_load_of_cell(number: u64) -> bool {
+        number >> Compact::BITS & Self::READS_AND_WRITES != 0
+    }
+
+    /// The load that [`CompactAtomic::in_cell`] was given.
+    #[inline]
+    pub(super) fn load_of_cell(number: u64) -> Self {
+        Self(number & !(Self::READS_AND_WRITES << Compact::BITS))
+    }
+
     /// True for a read-modify-write, if the operation is no store.
     pub(super) fn writes(self) -> bool {
         self.0 >> Compact::BITS & Self::READS_AND_WRITES != 0

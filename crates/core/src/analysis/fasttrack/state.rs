@@ -1,6 +1,6 @@
 //! What FastTrack keeps for threads, memory and locks.
 
-use super::remembered::{Compact, Exact, Remembered};
+use super::remembered::{Compact, CompactAtomic, Exact, Remembered};
 use crate::clock::{Epoch, VectorClock};
 use crate::event::{AccessKind, Addr, Op, SiteId, StackId, ThreadId};
 use crate::finding::{Moment, RawStep};
@@ -261,6 +261,12 @@ impl Thread {
         }
     }
 
+    /// True if there is nothing to take over from a clock, and it is known at once.
+    #[inline]
+    pub(super) fn has_taken(&self, me: ThreadId, from: &Published) -> bool {
+        from.is_empty() || (!from.by.is_never() && self.knows(me, from.by))
+    }
+
     /// Remembers a published clock for an acquire fence.
     #[inline]
     pub(super) fn take_later(&mut self, me: ThreadId, from: &Published) {
@@ -345,13 +351,37 @@ impl Cell<Compact> {
         Some([self.write.bits(), self.read.bits(), reads[0].bits(), second])
     }
 
-    /// The cell of four words that [`Cell::shared`] gave.
-    pub fn from_shared([write, read, first, second]: [u64; 4]) -> Self {
-        let mut reads = <Compact as Dated>::Few::default();
-        (reads[0], reads[1]) = (Compact::from_bits(first), Compact::from_bits(second));
-        let count = if second == 0 { 1 } else { 2 };
+    /// The same, or the last write, the last read and an atomic load of one thread ([`CompactAtomic::in_cell`]), if they are all that the
+    /// cell knows: a variable that one thread has made and looks at.
+    #[inline]
+    pub fn loaded(&self) -> Option<[u64; 4]> {
+        let Some(atomics) = self.atomics.as_deref() else { return self.shared() };
+        let (PerThread::Few(0, _), PerThread::Few(1, loads)) = (&atomics.writes, &atomics.reads) else {
+            return None;
+        };
+        let nothing_else = self.reads.is_none() && atomics.published.is_empty();
+        nothing_else.then(|| [self.write.bits(), self.read.bits(), loads[0].in_cell(), 0])
+    }
+
+    /// The cell as four numbers: what [`Cell::plain`] gives and zeros, or what [`Cell::shared`] gives.
+    #[inline]
+    pub fn four(&self) -> Option<[u64; 4]> {
+        self.plain().map(|[write, read]| [write, read, 0, 0]).or_else(|| self.shared())
+    }
+
+    /// The cell of four words that [`Cell::four`], or [`Cell::loaded`], gave.
+    pub fn from_four([write, read, third, fourth]: [u64; 4]) -> Self {
         let mut cell = Self::from_plain([write, read]);
-        cell.reads = Some(Box::new(PerThread::Few(count, reads)));
+        if CompactAtomic::is_load_of_cell(third) {
+            let mut atomics = Box::<Atomics<Compact>>::default();
+            atomics.reads.insert(CompactAtomic::load_of_cell(third), |_| false);
+            cell.atomics = Some(atomics);
+        } else if third != 0 {
+            let mut reads = <Compact as Dated>::Few::default();
+            (reads[0], reads[1]) = (Compact::from_bits(third), Compact::from_bits(fourth));
+            let count = if fourth == 0 { 1 } else { 2 };
+            cell.reads = Some(Box::new(PerThread::Few(count, reads)));
+        }
         cell
     }
 }

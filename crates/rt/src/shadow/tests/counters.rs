@@ -1,8 +1,9 @@
-//! Counters that threads keep for themselves.
+//! Counters, and loads of flags, that threads keep for themselves.
 
 use super::alone;
-use super::machine::{Deed, Machine};
+use super::machine::{ACTORS, Deed, Machine};
 use keirin_core::event::{AccessKind, AtomicKind, MemoryOrder};
+use proptest::prelude::*;
 
 const BASE: usize = 0x2500_0000;
 const WORDS: usize = 3;
@@ -109,4 +110,44 @@ fn what_was_freed_is_nobodys() {
     let verdict = machine.perform(2, Deed::Access { kind: AccessKind::Write, byte: 8, size: 4 });
     assert!(verdict.iter().all(|(_, races)| races.is_empty()));
     machine.check();
+}
+
+/// What threads do to a flag of so many bytes, and to data beside it: mostly they look at the flag.
+fn deed_with_flag(size: usize) -> impl Strategy<Value = (usize, Deed)> {
+    use MemoryOrder::{Acquire, AcquireRelease, Relaxed, Release};
+    let flag = move |kind, order| Just(Deed::Atomic { kind, order, byte: 8, size });
+    let access = |kind, byte, size| Just(Deed::Access { kind, byte, size });
+    let deed = prop_oneof![
+        20 => flag(AtomicKind::Load, Acquire),
+        6 => flag(AtomicKind::Load, Relaxed),
+        2 => flag(AtomicKind::Store, Release),
+        1 => flag(AtomicKind::Store, Relaxed),
+        2 => flag(AtomicKind::ReadModifyWrite, AcquireRelease),
+        1 => flag(AtomicKind::ReadModifyWrite, Relaxed),
+        1 => access(AccessKind::Read, 8, size),
+        1 => access(AccessKind::Write, 8, size),
+        4 => access(AccessKind::Write, 16, 8),
+        1 => Just(Deed::Fence { order: Acquire }),
+        1 => Just(Deed::Fence { order: Release }),
+    ];
+    (0..ACTORS, deed)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+
+    /// Whether or not threads keep their loads for themselves, they take over what is published, and are remembered. (To look at the cells ends
+    /// what is kept, so that is done last.)
+    #[test]
+    fn flags_that_are_mostly_looked_at(
+        deeds in prop::sample::select(&[4usize, 8][..])
+            .prop_flat_map(|size| prop::collection::vec(deed_with_flag(size), 1..80)),
+    ) {
+        let _alone = alone();
+        let mut machine = Machine::new(BASE, WORDS);
+        for (actor, deed) in deeds {
+            machine.perform(actor, deed);
+        }
+        machine.check();
+    }
 }

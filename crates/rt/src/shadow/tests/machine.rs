@@ -2,7 +2,7 @@
 
 use crate::driver::{COUNTING, Driver, Watching};
 use crate::layout::WORD_BYTES;
-use crate::shadow::Word;
+use crate::shadow::{Word, words};
 use crate::thread::Thread;
 use crate::watcher::Watcher;
 use crate::{shadow, tls};
@@ -93,7 +93,7 @@ pub(super) fn new_driver() -> Driver<Races> {
     Driver::new(FastTrack::compact(), None, Watching::default())
 }
 
-/// An access as the hooks tell it.
+/// An access as the hooks tell it; if no hook has its size, as one of many bytes.
 pub(super) fn tell_access(
     driver: &Driver<Races>,
     thread: &mut Thread,
@@ -103,8 +103,12 @@ pub(super) fn tell_access(
     pc: usize,
 ) {
     let epoch = thread.epoch_bits();
-    let done = Driver::<Races>::shortest(thread, epoch, kind, addr, size, pc)
-        || driver.shortcut(thread, kind, addr, size, pc);
+    let done = if matches!(size, 1 | 2 | 4 | 8 | 16) {
+        Driver::<Races>::shortest(thread, epoch, kind, addr, size, pc)
+            || driver.shortcut(thread, kind, addr, size, pc)
+    } else {
+        Driver::<Races>::shortcut_range(thread, (epoch, kind, pc), size, words(addr, size))
+    };
     if !done {
         driver.access(thread, kind, addr, size, pc);
     }
@@ -202,7 +206,9 @@ impl Machine {
                 let (at, pc) = self.step(actor, Op::Fence { order }, 0);
                 let state = &mut self.model.threads[actor];
                 Races::compact().fence(&at, state, order, &mut Findings::new());
-                self.driver.fence(&mut self.threads[actor], order, pc);
+                if !self.driver.fence_shortcut(&mut self.threads[actor], order) {
+                    self.driver.fence(&mut self.threads[actor], order, pc);
+                }
             }
             Deed::Signal { word } => {
                 let token = self.address(word * WORD_BYTES);
@@ -363,7 +369,7 @@ pub(super) fn deed(words: usize) -> impl Strategy<Value = (usize, Deed)> {
     let deed = prop_oneof![
         20 => (kind(), range(&[1, 2, 4, 4, 8, 8, 16], bytes))
             .prop_map(|(kind, (byte, size))| Deed::Access { kind, byte, size }),
-        2 => (kind(), range(&[3, 7, 9, 12, 17, 20, 24], bytes))
+        4 => (kind(), range(&[3, 7, 9, 12, 17, 20, 24], bytes))
             .prop_map(|(kind, (byte, size))| Deed::Access { kind, byte, size }),
         3 => (atomic_kind, order(), range(&[1, 2, 4, 8], bytes))
             .prop_map(|(kind, order, (byte, size))| Deed::Atomic { kind, order, byte, size }),
