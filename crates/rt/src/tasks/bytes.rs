@@ -398,3 +398,50 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn byte(number: u32) -> Byte {
+        let stamp = Stamp { step: number, place: number };
+        Byte { write: stamp, english: stamp, hebrew: stamp }
+    }
+
+    /// What is seen at one version belongs together, whoever changes the table meanwhile, gives it back and takes it again.
+    #[test]
+    fn what_is_seen_at_one_version_belongs_together() {
+        const CHANGES: u32 = 100_000;
+        let parts = [(0x01, byte(1).plain())];
+        let table = Bytes::of_parts(parts, 0xff);
+        let look = || {
+            let version = table.version.load(Ordering::Acquire);
+            let seen = [0, 1].map(|unit| table.units[unit].load());
+            fence(Ordering::Acquire);
+            let settled = version.is_multiple_of(2) && table.version.load(Ordering::Relaxed) == version;
+            settled.then_some(seen)
+        };
+        assert_eq!(look(), Some([byte(1), Byte::default()]));
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| {
+                for number in 1..CHANGES {
+                    table.change(|units| units.iter().for_each(|unit| unit.store(byte(number))));
+                    if number.is_multiple_of(1000) {
+                        table.give_back();
+                        let again = Bytes::of_parts([(0xff, byte(number).plain())], 0x0f);
+                        assert!(std::ptr::eq(again.version, table.version), "the last one is taken first");
+                    }
+                }
+            });
+            let mut settled = 0;
+            while !changes.is_finished() || settled == 0 {
+                let Some([first, second]) = look() else { continue };
+                settled += 1;
+                if second != Byte::default() {
+                    assert_eq!((first, first.english), (second, first.write));
+                }
+            }
+        });
+        assert_eq!(look(), Some([byte(CHANGES - 1); 2]));
+    }
+}
