@@ -204,7 +204,7 @@ impl CompactAtomic {
         self.0 | Self::READS_AND_WRITES << Compact::BITS
     }
 
-    /// True if a number of a cell is one that [`CompactAtomic::in_cell`] gave.
+    /// True if a number of a cell is one that `CompactAtomic::in_cell` gave.
     #[inline]
     pub const fn is_load_of_cell(number: u64) -> bool {
         number >> Compact::BITS & Self::READS_AND_WRITES != 0

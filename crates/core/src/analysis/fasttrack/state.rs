@@ -351,7 +351,7 @@ impl Cell<Compact> {
         Some([self.write.bits(), self.read.bits(), reads[0].bits(), second])
     }
 
-    /// The same, or the last write, the last read and an atomic load of one thread ([`CompactAtomic::in_cell`]), if they are all that the
+    /// The same, or the last write, the last read and an atomic load of one thread (`CompactAtomic::in_cell`), if they are all that the
     /// cell knows: a variable that one thread has made and looks at.
     #[inline]
     pub fn loaded(&self) -> Option<[u64; 4]> {
