@@ -362,8 +362,9 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
-    /// What the words of a range in one line are when nobody changes them, and the locks of those that are about some. Who has let others see something before, and then asks this, sees all
-    /// accesses of threads that have not seen it when they looked for it after their access: they had the line until their access could be seen.
+    /// What the words of a range in one line are when nobody changes them, and the locks of those that are about some. Who has let others see
+    /// something before, and then asks this, sees all accesses of threads that have not seen it when they looked for it after their access: they
+    /// had the line until their access could be seen.
     #[inline]
     pub(super) fn load_settled(from: usize, to: usize) -> ([u64; LINE_BYTES / WORD_BYTES], LocksetId) {
         let _line = sites::own(from);
