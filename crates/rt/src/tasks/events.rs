@@ -294,13 +294,17 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn other_access(&self, thread: &mut Thread, kind: AccessKind, addr: usize, size: usize, pc: usize) {
-        if size > 0 && layout::is_program(addr, size) && !own::is_of(thread, addr) {
+        if !self.step_of_shown(thread, Some((kind, addr, size)), pc)
+            && size > 0
+            && layout::is_program(addr, size)
+            && !own::is_of(thread, addr)
+        {
             self.possible_access(thread, kind, addr, size, pc);
         }
     }
 
-    fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, _: usize) {
-        if layout::is_program(lock, 1) {
+    fn other_lock(&self, thread: &mut Thread, lock: usize, mode: LockMode, acquire: bool, pc: usize) {
+        if !self.step_of_shown(thread, None, pc) && layout::is_program(lock, 1) {
             self.possible_lock(thread, lock, mode, acquire);
         }
     }

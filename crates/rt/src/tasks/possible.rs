@@ -39,9 +39,9 @@ pub(super) use table::Possible;
 
 use super::plain::past;
 use super::sites::LINE_BYTES;
-use super::words::{Form, TaskWord, number_of};
+use super::words::{self, Form, TaskWord, number_of};
 use super::{Look, TaskDriver, Worker, step};
-use crate::layout::WORD_BYTES;
+use crate::layout::{self, WORD_BYTES};
 use crate::places::{self, PlaceNumber};
 use crate::shadow::{Cells, words as words_of};
 use crate::thread::Thread;
@@ -53,7 +53,7 @@ use keirin_core::family::History;
 use keirin_core::finding::{Doubt, FindingKey, Findings, RawFinding, RawStep, Verdict};
 use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::{Relation, Relations, StepId};
-use sides::Supposed;
+use sides::{Shown, Supposed};
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU32, Ordering};
 use table::{Block, MOST_WORDS, Stretch};
@@ -92,7 +92,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         let worker = self.supposing(thread);
         worker.beside.accesses += 1;
-        if self.is_serial(worker) || worker.step.0 >= super::words::MOST_STEPS {
+        if self.is_alone(worker) {
             return;
         }
         let by = self.by(worker);
@@ -100,16 +100,24 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if self.adds_nothing(worker, under, (kind, addr, size)) {
             return;
         }
-        let place_size = if size <= 16 { size as u32 } else { 0 };
-        let place = thread.place(pc, POSSIBLE | place_size);
-        let what = What { kind, addr, size, place };
+        let what = What { kind, addr, size, place: place_of(thread, size, pc) };
         match by {
-            Some(by) if A::ONLY_RACES && size <= held::LARGEST => self.hold_back(thread, what, by),
+            Some(by) if A::ONLY_RACES && size <= held::LARGEST => {
+                let (worker, _) = Self::parts_at_once(thread);
+                self.note_held(worker, (kind, addr, size), by);
+                self.hold_back(thread, what, LocksetId::of_number(by.under));
+            }
             _ => {
                 self.tell_possible(thread, what, by);
                 self.after(thread);
             }
         }
+    }
+
+    /// True if possible accesses of the running step matter to nobody, or cannot be kept.
+    #[inline]
+    fn is_alone(&self, worker: &Worker) -> bool {
+        self.is_serial(worker) || worker.step.0 >= words::MOST_STEPS
     }
 
     /// Tells an access that a side would do, under the locks of the side if it has some.
@@ -223,28 +231,32 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// True if a possible access of the running step has nothing to say, for the step has told as much before, or has done as much.
+    #[inline]
+    fn adds_nothing(&self, worker: &Worker, under: Under, access: (AccessKind, usize, usize)) -> bool {
+        let (kind, addr, size) = access;
+        let told = &worker.beside.told;
+        let has = |by| words_of(addr, size).all(|part| told.has_any::<A>(kind, part, by, &self.possible));
+        under.by.is_some_and(has) || self.has_done(worker, under, access)
+    }
+
+    /// The same, as far as it can be told at once of an access within one word. True may be said of what is no memory of the program as well.
     #[inline(always)]
-    fn adds_nothing(
+    fn clearly_adds_nothing(
         &self,
-        worker: &Worker,
-        under: Under,
+        told: &Told,
+        by: By,
         (kind, addr, size): (AccessKind, usize, usize),
     ) -> bool {
-        let told = &worker.beside.told;
         let offset = addr % WORD_BYTES;
-        if let Some(by) = under.by {
-            // Mostly it is in one word.
-            let known = if offset + size <= WORD_BYTES {
-                let mask = (((1u32 << size) - 1) << offset) as u8;
-                told.has_any::<A>(kind, (addr - offset, mask), by)
-            } else {
-                words_of(addr, size).all(|part| told.has_any::<A>(kind, part, by))
-            };
-            if known {
-                return true;
-            }
+        if offset + size > WORD_BYTES {
+            return false;
         }
-        self.has_done(worker, under, (kind, addr, size))
+        let (word, mask) = (addr - offset, (((1u32 << size) - 1) << offset) as u8);
+        told.has_any::<A>(kind, (word, mask), by, &self.possible)
+            // Of races, what was done without locks says it all.
+            || (A::ONLY_RACES
+                && layout::is_program(word, WORD_BYTES)
+                && words::is_known(TaskWord::of(word).load(), kind, number_of(StepId(by.step))))
     }
 
     /// True if the running step has done as much as a possible access would do, under the same locks or without any.
@@ -265,7 +277,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         under.turn.is_some_and(lately) || self.has_done_all(worker, under, (kind, addr, size))
     }
 
-    /// True if the words tell that the running step has done as much without locks.
+    /// True if the words tell that the running step has done as much without locks, or under the same.
     #[inline]
     fn has_done_all(
         &self,
@@ -280,7 +292,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             under.locks.is_none() && self.is_plain(worker)
         };
         let me = number_of(worker.step);
-        plain && words_of(addr, size).all(|(word, mask)| is_done(word, mask, kind, me))
+        let locks = under.locks.unwrap_or_else(|| worker.data.history.locks());
+        plain && words_of(addr, size).all(|(word, mask)| is_done((word, mask), kind, me, locks))
     }
 
     /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step, or is kept from
@@ -322,6 +335,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// The other side was told.
     pub(super) fn end_of_side(&self, thread: &mut Thread) {
         let (worker, _) = Self::parts_at_once(thread);
+        worker.beside.shown.clear();
         if let Some(side) = worker.side.take() {
             worker.beside.side_before = side;
         }
@@ -415,7 +429,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     #[inline]
     fn by(&self, worker: &mut Worker) -> Option<By> {
         let Worker { data, side, step, beside, .. } = worker;
-        beside.told.renew(self.possible.forgotten.load(Ordering::Relaxed));
+        beside.told.renew(&self.possible);
         let under = if A::ONLY_RACES {
             side.as_ref().unwrap_or(&data.history).locks().number()
         } else if side.is_none() && data.block.is_none() {
@@ -450,7 +464,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         // Atomic operations exclude each other as well.
         let by = if atomic { None } else { self.by(worker) };
         let access = Access { kind, word, mask, is_possible: false };
-        if by.is_some_and(|by| worker.beside.told.has(access, by)) {
+        if by.is_some_and(|by| worker.beside.told.has(access, by, &self.possible)) {
             return;
         }
         let mut part = self.possible.part(word).lock();
@@ -507,6 +521,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 }
 
+/// The place of a possible access.
+fn place_of(thread: &mut Thread, size: usize, pc: usize) -> PlaceNumber {
+    let size = if size <= 16 { size as u32 } else { 0 };
+    thread.place(pc, POSSIBLE | size)
+}
+
 /// From where to where some bytes of a word are that lie side by side.
 fn word_part(word: usize, mask: u8) -> (usize, usize) {
     (word + mask.trailing_zeros() as usize, word + WORD_BYTES - mask.leading_zeros() as usize)
@@ -532,8 +552,8 @@ struct Under {
     turn: Option<u64>,
 }
 
-/// True if the word tells that a step has done as much itself.
-fn is_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
+/// True if the word tells that a step has done as much itself, without locks or under the same.
+fn is_done((word, mask): (usize, u8), kind: AccessKind, me: u64, locks: LocksetId) -> bool {
     let is_read = kind == AccessKind::Read;
     match Form::of(TaskWord::of(word).load()) {
         Some(Form::Plain { write, written, read, read_bytes }) => {
@@ -547,7 +567,12 @@ fn is_done(word: usize, mask: u8, kind: AccessKind, me: u64) -> bool {
                 && (mask & 0x0f == 0 || steps[0] == me)
                 && (mask & 0xf0 == 0 || steps[1] == me)
         }
-        // Under which locks is not asked here.
+        Some(Form::UnderLocks { english, hebrew, .. }) if english == me || hebrew == me => {
+            // The line tells which locks it is about.
+            let ([number, ..], of_line) = TaskWord::load_settled(word, word + WORD_BYTES);
+            matches!(Form::of(number), Some(Form::UnderLocks { kind: done, .. }) if of_line == locks
+                && (is_read || done == AccessKind::Write))
+        }
         Some(Form::UnderLocks { .. }) | None => false,
     }
 }
@@ -563,6 +588,7 @@ pub(super) struct Beside {
     told: Told,
     held: Held,
     supposed: Supposed,
+    shown: Shown,
     /// The locks of the side that was told last, for the memory of its list.
     side_before: History,
     /// Possible accesses of the running task that were not counted for all yet.
@@ -586,6 +612,7 @@ impl Default for Beside {
             told: Told::default(),
             held: Held::default(),
             supposed: Supposed::default(),
+            shown: Shown::default(),
             side_before: History::default(),
             accesses: 0,
         }

@@ -13,14 +13,13 @@
 
 use super::super::{TaskDriver, Worker};
 use super::What;
-use super::told::{Access, By};
+use super::told::{Access, By, Forgotten};
 use crate::layout::WORD_BYTES;
 use crate::shadow::words as words_of;
 use crate::thread::Thread;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
 use keirin_core::lockset::LocksetId;
-use std::sync::atomic::Ordering;
 
 /// The largest accesses that are held back.
 pub(super) const LARGEST: usize = 64;
@@ -44,16 +43,24 @@ const FEW: usize = 1 << 10;
 pub(super) struct Held(Vec<HeldBack>);
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// Keeps a possible access until the step ends.
-    pub(super) fn hold_back(&self, thread: &mut Thread, what: What, by: By) {
-        let (worker, _) = Self::parts_at_once(thread);
-        let locks = worker.side.as_ref().unwrap_or(&worker.data.history).locks();
-        let forgotten = self.possible.forgotten.load(Ordering::Relaxed);
-        self.possible.hold(what.addr, what.size);
-        for (word, mask) in words_of(what.addr, what.size) {
-            worker.beside.told.add(Access { kind: what.kind, word, mask, is_possible: true }, by);
+    /// A possible access of the running step will be held back: it is told as far as the step is concerned.
+    #[inline]
+    pub(super) fn note_held(
+        &self,
+        worker: &mut Worker,
+        (kind, addr, size): (AccessKind, usize, usize),
+        by: By,
+    ) {
+        self.possible.hold(addr, size);
+        for (word, mask) in words_of(addr, size) {
+            worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
         }
-        worker.beside.held.0.push(HeldBack { what, locks, forgotten });
+    }
+
+    /// Keeps a possible access until the step ends.
+    pub(super) fn hold_back(&self, thread: &mut Thread, what: What, locks: LocksetId) {
+        let (worker, _) = Self::parts_at_once(thread);
+        worker.beside.held.0.push(HeldBack { what, locks, forgotten: self.possible.date() });
         if worker.beside.held.0.len() == MOST {
             self.tell_all_held(thread);
         }
@@ -110,21 +117,27 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             if self.is_void_or_done(worker, held) {
                 continue;
             }
-            if worker.data.history.locks() != held.locks {
-                let mut side = std::mem::take(&mut worker.beside.side_before);
-                side.renew_with(held.locks);
-                worker.side = Some(side);
-            }
-            self.tell_possible(thread, held.what, None);
-            let (worker, _) = Self::parts_at_once(thread);
-            if let Some(side) = worker.side.take() {
-                worker.beside.side_before = side;
-            }
+            self.tell_possible_under(thread, held.what, held.locks);
         }
         let (worker, _) = Self::parts_at_once(thread);
         worker.side = open;
         worker.beside.held.0 = all;
         self.after(thread);
+    }
+
+    /// Tells a possible access under some locks, while no side is being told.
+    pub(super) fn tell_possible_under(&self, thread: &mut Thread, what: What, locks: LocksetId) {
+        let (worker, _) = Self::parts_at_once(thread);
+        if worker.data.history.locks() != locks {
+            let mut side = std::mem::take(&mut worker.beside.side_before);
+            side.renew_with(locks);
+            worker.side = Some(side);
+        }
+        self.tell_possible(thread, what, None);
+        let (worker, _) = Self::parts_at_once(thread);
+        if let Some(side) = worker.side.take() {
+            worker.beside.side_before = side;
+        }
     }
 
     /// True if what is held back is about memory of which nothing is known any more, or the step has done it itself.
@@ -137,10 +150,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let by = By { step: worker.step.0, under: locks.number() };
         let under = Self::under(worker, Some(by), Some(locks));
         let told = &mut worker.beside.told;
-        told.renew(self.possible.forgotten.load(Ordering::Relaxed));
+        told.renew(&self.possible);
         // A write of the same bytes was held back as well, or told: it says more than a read.
-        let written =
-            |(word, mask)| told.has(Access { kind: AccessKind::Write, word, mask, is_possible: true }, by);
+        let written = |(word, mask)| {
+            let access = Access { kind: AccessKind::Write, word, mask, is_possible: true };
+            told.has(access, by, &self.possible)
+        };
         (kind == AccessKind::Read && words_of(addr, size).all(written))
             || self.has_done(worker, under, (kind, addr, size))
     }

@@ -10,12 +10,13 @@
 
 use super::super::{TaskDriver, Worker};
 use super::told::By;
+use super::{What, held, place_of};
 use crate::layout;
 use crate::thread::Thread;
 use crate::watch::{SideStep, StepOfSide};
 use crate::{objects, own};
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::event::LockMode;
+use keirin_core::event::{AccessKind, LockMode};
 use keirin_core::lockset::LocksetId;
 
 /// So many changes of locks are remembered.
@@ -94,41 +95,135 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if thread.ignoring > 0 {
             return true;
         }
-        let mut worker = self.supposing(thread);
-        let by = self.by(worker);
-        let mut locks = worker.data.history.locks();
-        let mut under = Self::under(worker, by, None);
-        let is_alone = self.is_serial(worker) || worker.step.0 >= super::super::words::MOST_STEPS;
+        let worker = self.supposing(thread);
+        worker.beside.shown.clear();
+        if self.is_alone(worker) {
+            let is_access = |step: &&SideStep| matches!(step.what(), StepOfSide::Access(..));
+            worker.beside.accesses += side.iter().filter(is_access).count() as u64;
+            return true;
+        }
+        let mut by = self.by(worker);
+        let before = worker.data.history.locks();
+        let mut locks = before;
         let mut accesses = 0;
-        for (step, &address) in side.iter().zip(at) {
+        for (index, (step, &address)) in side.iter().zip(at).enumerate() {
             match step.what() {
                 StepOfSide::Access(kind, size) => {
                     accesses += 1;
-                    let is_nothing = is_alone || size == 0 || !layout::is_program(address, size);
-                    if is_nothing || self.adds_nothing(worker, under, (kind, address, size)) {
+                    let access = (kind, address, size);
+                    let (worker, _) = Self::parts_at_once(thread);
+                    if by.is_some_and(|by| self.clearly_adds_nothing(&worker.beside.told, by, access)) {
                         continue;
                     }
-                    if !own::is_of(thread, address) {
-                        return false;
+                    let of_side = Some(locks).filter(|locks| *locks != before);
+                    if self.is_new_of_side(thread, access, (by, of_side)) {
+                        let Some(by) = by.filter(|_| A::ONLY_RACES) else { return false };
+                        let (worker, _) = Self::parts_at_once(thread);
+                        self.note_held(worker, access, by);
+                        worker.beside.shown.is_new(index, locks);
                     }
-                    worker = Self::parts_at_once(thread).0;
                 }
                 // Other analyses than of races want to see the history of the locks.
                 StepOfSide::Lock(..) if !A::ONLY_RACES => return false,
                 StepOfSide::Lock(mode, acquire) => {
-                    if is_alone || !layout::is_program(address, 1) {
+                    if !layout::is_program(address, 1) {
                         continue;
                     }
+                    let (worker, _) = Self::parts_at_once(thread);
                     let Some(after) = self.suppose(worker, locks, (address, mode), acquire) else {
                         return false;
                     };
                     locks = after;
-                    let by = by.map(|by| By { under: locks.number(), ..by });
-                    under = Self::under(worker, by, Some(locks));
+                    by = by.map(|by| By { under: locks.number(), ..by });
                 }
             }
         }
+        let (worker, _) = Self::parts_at_once(thread);
         worker.beside.accesses += accesses;
+        worker.beside.shown.is_told(side.len())
+    }
+
+    /// True if an access of a side says something new; `locks` if the side has taken or released some.
+    #[inline(never)]
+    fn is_new_of_side(
+        &self,
+        thread: &mut Thread,
+        access: (AccessKind, usize, usize),
+        (by, locks): (Option<By>, Option<LocksetId>),
+    ) -> bool {
+        let (_, addr, size) = access;
+        if size == 0 || !layout::is_program(addr, size) {
+            return false;
+        }
+        let (worker, _) = Self::parts_at_once(thread);
+        let under = Self::under(worker, by, locks);
+        !self.adds_nothing(worker, under, access) && !own::is_of(thread, addr)
+    }
+
+    /// Takes what the next step of a side tells that was shown as a whole. True if it was one.
+    #[inline]
+    pub(crate) fn step_of_shown(
+        &self,
+        thread: &mut Thread,
+        access: Option<(AccessKind, usize, usize)>,
+        pc: usize,
+    ) -> bool {
+        let (worker, _) = Self::parts_at_once(thread);
+        let Some(step) = worker.beside.shown.next() else { return false };
+        if let (Some(locks), Some((kind, addr, size))) = (step, access) {
+            let what = What { kind, addr, size, place: place_of(thread, size, pc) };
+            if size <= held::LARGEST {
+                self.hold_back(thread, what, locks);
+            } else {
+                let _ = self.at_gate(thread);
+                self.tell_possible_under(thread, what, locks);
+                self.after(thread);
+            }
+        }
         true
+    }
+}
+
+/// What is new of the side that was shown last, while its steps are told one by one.
+#[derive(Default)]
+pub(super) struct Shown {
+    /// Which steps are new, and under which locks they would be done.
+    new: Vec<(usize, LocksetId)>,
+    /// The step that is told next, and how many there are; nothing was shown if there are none.
+    next: usize,
+    steps: usize,
+}
+
+impl Shown {
+    /// Nothing is shown.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.new.clear();
+        (self.next, self.steps) = (0, 0);
+    }
+
+    fn is_new(&mut self, step: usize, locks: LocksetId) {
+        self.new.push((step, locks));
+    }
+
+    /// All steps were looked at. True if none is new.
+    #[inline]
+    fn is_told(&mut self, steps: usize) -> bool {
+        if !self.new.is_empty() {
+            self.steps = steps;
+        }
+        self.new.is_empty()
+    }
+
+    /// The next step is told: the locks under which it is new, if it is. None: it is none of a side that was shown.
+    #[inline]
+    fn next(&mut self) -> Option<Option<LocksetId>> {
+        if self.next == self.steps {
+            return None;
+        }
+        let step = self.next;
+        self.next += 1;
+        let at = self.new.iter().find(|(new, _)| *new == step);
+        Some(at.map(|(_, locks)| *locks))
     }
 }

@@ -4,6 +4,7 @@
 //! the word. Bits, their owners and the last steps are changed under the same lock, and read by everyone. Everyone sets the bits of words whose
 //! accesses are held back, and clears them when the memory is forgotten.
 
+use super::told::Forgotten;
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
@@ -131,10 +132,12 @@ pub(in crate::tasks) struct Possible<A: KeepsPlain> {
     parts: Box<[Spin<Part<A>>]>,
     pub(super) words: AtomicUsize,
     /// How often words were forgotten that have some, or of which some are held back.
-    pub(super) forgotten: AtomicU32,
+    forgotten: AtomicU32,
+    /// How often all of them came before all that follows.
+    phase: AtomicU32,
     /// An access was held back, at some time.
     any_held: AtomicBool,
-    /// For words, by a hash, the number above from which on what was held back before is void.
+    /// For words, by a hash, how much was forgotten when they were: what was held back or told before is void.
     forgotten_at: Box<[AtomicU32]>,
     /// Accesses that were told, and those for which there was no room.
     pub(super) accesses: AtomicU64,
@@ -151,6 +154,7 @@ impl<A: KeepsPlain> Default for Possible<A> {
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             words: AtomicUsize::new(0),
             forgotten: AtomicU32::new(0),
+            phase: AtomicU32::new(0),
             accesses: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
@@ -249,11 +253,7 @@ impl<A: KeepsPlain> Possible<A> {
     /// True if memory that was held back when so much was forgotten is other memory by now.
     #[inline]
     pub(super) fn is_void(&self, addr: usize, size: usize, forgotten: u32) -> bool {
-        self.forgotten.load(Ordering::Relaxed) != forgotten
-            && words_of(addr, size).any(|(word, _)| {
-                let at = self.forgotten_at[Self::word_index(word)].load(Ordering::Relaxed);
-                (at.wrapping_sub(forgotten) as i32) > 0
-            })
+        self.date() != forgotten && words_of(addr, size).any(|(word, _)| self.is_since(word, forgotten))
     }
 
     fn word_index(word: usize) -> usize {
@@ -266,19 +266,23 @@ impl<A: KeepsPlain> Possible<A> {
         if !self.may_be_held(addr, size) {
             return;
         }
-        let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         if size > LONG {
             // Seldom, so that it may be void of other memory as well.
+            let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
             self.forgotten_at.iter().for_each(|at| at.store(now, Ordering::SeqCst));
             return;
         }
-        for (word, _) in words_of(addr, size) {
-            let (held, bit) = (&self.block(word).held, Self::bit(word));
-            if held.load(Ordering::Relaxed) & bit != 0 {
-                self.forgotten_at[Self::word_index(word)].store(now, Ordering::SeqCst);
-                held.fetch_and(!bit, Ordering::SeqCst);
-            }
-        }
+        let is_held = |word: usize| self.block(word).held.load(Ordering::Relaxed) & Self::bit(word) != 0;
+        let words = words_of(addr, size).map(|(word, _)| word).filter(|word| is_held(*word));
+        self.make_void(words.inspect(|word| {
+            self.block(*word).held.fetch_and(!Self::bit(*word), Ordering::SeqCst);
+        }));
+    }
+
+    /// Words are forgotten: what was held back of them, or told, is void.
+    fn make_void(&self, words: impl Iterator<Item = usize>) {
+        let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        words.for_each(|word| self.forgotten_at[Self::word_index(word)].store(now, Ordering::SeqCst));
     }
 
     /// What of a range is in each block.
@@ -335,7 +339,7 @@ impl<A: KeepsPlain> Possible<A> {
                 part.cells.retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
                     if mask != 0 {
-                        self.forgotten.fetch_add(1, Ordering::Relaxed);
+                        self.make_void(std::iter::once(*word));
                         cells.forget(mask);
                         if cells.is_empty() {
                             self.disown(*word);
@@ -354,7 +358,7 @@ impl<A: KeepsPlain> Possible<A> {
             self.forget_alone(&mut part, Self::block_index(from) / PARTS, (addr, addr + size), era);
             for (word, mask) in words_of(from, to - from).filter(|(word, _)| self.may_have(*word)) {
                 if let Some(cells) = part.cells.get_mut(&word) {
-                    self.forgotten.fetch_add(1, Ordering::Relaxed);
+                    self.make_void(std::iter::once(word));
                     cells.forget(mask);
                     if cells.is_empty() {
                         part.cells.remove(&word);
@@ -374,7 +378,8 @@ impl<A: KeepsPlain> Possible<A> {
         if alone.accesses.iter().all(is_out) {
             return;
         }
-        self.forgotten.fetch_add(1, Ordering::Relaxed);
+        let (from, to) = (addr.max(start), end.min(start + BLOCK_BYTES));
+        self.make_void(words_of(from, to - from).map(|(word, _)| word));
         if !alone.accesses.iter().all(|access| is_in(access) || is_out(access)) {
             self.spread(part, start, era);
             return;
@@ -479,7 +484,7 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         self.any.store(false, Ordering::Relaxed);
-        self.forgotten.fetch_add(1, Ordering::Relaxed);
+        self.phase.fetch_add(1, Ordering::Relaxed);
         for (number, part) in self.parts.iter().enumerate() {
             let part = &mut *part.lock();
             part.cells.keys().for_each(|word| self.block(*word).free());
@@ -521,6 +526,24 @@ impl<A: KeepsPlain> Possible<A> {
     /// How many accesses were told, and how many of them were not looked at for lack of room.
     pub(in crate::tasks) fn counts(&self) -> (u64, u64) {
         (self.accesses.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
+    }
+}
+
+impl<A: KeepsPlain> Forgotten for Possible<A> {
+    #[inline]
+    fn date(&self) -> u32 {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn phase(&self) -> u32 {
+        self.phase.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn is_since(&self, word: usize, date: u32) -> bool {
+        let at = self.forgotten_at[Self::word_index(word)].load(Ordering::Relaxed);
+        (at.wrapping_sub(date) as i32) > 0
     }
 }
 

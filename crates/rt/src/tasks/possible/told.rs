@@ -13,13 +13,13 @@ use crate::layout::WORD_BYTES;
 use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::event::AccessKind;
 
-/// Accesses that a thread remembers.
-const ENTRIES: usize = 1 << 13;
-
-/// An address has 47 bits, of which a word needs three less.
-const NUMBER_BITS: u32 = 44 + 10;
-/// Above these an entry says how much was forgotten by then, as far as there is room.
-const ERAS: u32 = 1 << (u64::BITS - NUMBER_BITS);
+/// Words that a thread remembers.
+const ENTRIES: usize = 1 << 12;
+/// An address has 47 bits, of which a word needs three less. Above them an entry has as much of the phase as there is room for.
+const PHASE_SHIFT: u32 = 44;
+const PHASES: u32 = 1 << (u64::BITS - PHASE_SHIFT);
+/// When so much was forgotten, old dates could be taken for new ones.
+const DATES: u32 = 1 << 30;
 
 /// An access of some bytes of a word.
 #[derive(Clone, Copy)]
@@ -30,82 +30,149 @@ pub(super) struct Access {
     pub(super) is_possible: bool,
 }
 
-impl Access {
-    /// A number that no other one has, of at most [`NUMBER_BITS`], and where it is kept.
-    #[inline]
-    fn number(self) -> (u64, usize) {
-        let word = self.word / WORD_BYTES;
-        let kind = usize::from(self.kind == AccessKind::Write) << 1 | usize::from(self.is_possible);
-        // Stretches of memory begin at different places; the four kinds of a word have places side by side, in one line of the cache.
-        let place = (word << 2).wrapping_add((word >> 9).wrapping_mul(0x9e37 << 2)) | kind;
-        ((word as u64) << 10 | u64::from(self.mask) << 2 | kind as u64, place % ENTRIES)
-    }
-}
-
 /// Who does something: the step, and its set of locks, or the version of their history.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) struct By {
     pub(super) step: u32,
     pub(super) under: u32,
 }
 
-const NOTHING: (u64, By) = (0, By { step: 0, under: 0 });
+impl PartialEq for By {
+    /// In one comparison.
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        let number = |by: &Self| u64::from(by.step) << 32 | u64::from(by.under);
+        number(self) == number(other)
+    }
+}
+
+/// Bytes of a word that were accessed in each way, a byte for each: really read, and perhaps; really written, and perhaps.
+#[derive(Clone, Copy)]
+struct Bytes(u32);
+
+impl Bytes {
+    #[inline]
+    fn shift(kind: AccessKind, is_possible: bool) -> u32 {
+        u32::from(kind == AccessKind::Write) << 4 | u32::from(is_possible) << 3
+    }
+
+    #[inline]
+    fn of(self, kind: AccessKind, is_possible: bool) -> u8 {
+        (self.0 >> Self::shift(kind, is_possible)) as u8
+    }
+
+    #[inline]
+    fn of_either(self, kind: AccessKind) -> u8 {
+        self.of(kind, false) | self.of(kind, true)
+    }
+}
+
+/// What was told of a word under some locks.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// The number of the word, and of the phase; 0 is none.
+    word: u64,
+    by: By,
+    /// How much was forgotten by then.
+    date: u32,
+    bytes: Bytes,
+}
+
+const NOTHING: Entry = Entry { word: 0, by: By { step: 0, under: 0 }, date: 0, bytes: Bytes(0) };
+
+/// How much was forgotten, and what of it.
+pub(super) trait Forgotten {
+    /// How often words were forgotten.
+    fn date(&self) -> u32;
+    /// How often all that was told came before all that follows.
+    fn phase(&self) -> u32;
+    /// True if a word was forgotten since so much was.
+    fn is_since(&self, word: usize, date: u32) -> bool;
+}
 
 /// What a thread has told.
 pub(super) struct Told {
-    entries: Box<[(u64, By)]>,
-    /// How much was forgotten by then.
-    forgotten: u32,
+    entries: Box<[Entry; ENTRIES]>,
+    phase: u32,
+    /// How much was forgotten by now.
+    date: u32,
 }
 
 impl Default for Told {
     fn default() -> Self {
-        Self { entries: vec![NOTHING; ENTRIES].into(), forgotten: 0 }
+        // Not by way of the stack, which may be a small one.
+        let entries = vec![NOTHING; ENTRIES].try_into().unwrap_or_else(|_| unreachable!("there are so many"));
+        Self { entries, phase: 0, date: 0 }
     }
 }
 
 impl Told {
+    /// The number of a word, and where its entry is.
+    #[inline(always)]
+    fn place(&self, word: usize, by: By) -> (u64, usize) {
+        let number = word / WORD_BYTES;
+        // Stretches of memory begin at different places, and so do the same words under other locks.
+        let place = number.wrapping_add((number >> 10 ^ by.under as usize).wrapping_mul(0x9e37));
+        (number as u64 | u64::from(self.phase % PHASES) << PHASE_SHIFT, place % ENTRIES)
+    }
+
+    /// What was told of a word, if it still counts.
+    #[inline(always)]
+    fn bytes(&self, word: usize, by: By, forgotten: &impl Forgotten) -> Option<Bytes> {
+        let (number, place) = self.place(word, by);
+        let entry = &self.entries[place];
+        let is_it = entry.word == number
+            && entry.by == by
+            && (entry.date == self.date || !forgotten.is_since(word, entry.date));
+        is_it.then_some(entry.bytes)
+    }
+
     #[inline]
-    pub(super) fn has(&self, access: Access, by: By) -> bool {
-        let (number, place) = access.number();
-        self.entries[place] == (self.dated(number), by)
+    pub(super) fn has(&self, access: Access, by: By, forgotten: &impl Forgotten) -> bool {
+        let Access { kind, word, mask, is_possible } = access;
+        self.bytes(word, by, forgotten).is_some_and(|bytes| bytes.of(kind, is_possible) & mask == mask)
     }
 
     /// True if an access that is possible, or a real one of the kind, was told; or a write, whatever the kind is, if it is all about races: what
     /// races with a read races with a write.
-    #[inline]
+    #[inline(always)]
     pub(super) fn has_any<A: TaskAnalysis>(
         &self,
         kind: AccessKind,
         (word, mask): (usize, u8),
         by: By,
+        forgotten: &impl Forgotten,
     ) -> bool {
-        let of_kind = |kind| {
-            let (number, place) = Access { kind, word, mask, is_possible: false }.number();
-            let number = self.dated(number);
-            self.entries[place] == (number, by) || self.entries[place | 1] == (number | 1, by)
-        };
-        of_kind(kind) || (A::ONLY_RACES && kind == AccessKind::Read && of_kind(AccessKind::Write))
+        self.bytes(word, by, forgotten).is_some_and(|bytes| {
+            let written = bytes.of_either(AccessKind::Write);
+            let told = match kind {
+                AccessKind::Write => written,
+                AccessKind::Read if A::ONLY_RACES => written | bytes.of_either(AccessKind::Read),
+                AccessKind::Read => bytes.of_either(AccessKind::Read),
+            };
+            told & mask == mask
+        })
     }
 
     #[inline]
     pub(super) fn add(&mut self, access: Access, by: By) {
-        let (number, place) = access.number();
-        self.entries[place] = (self.dated(number), by);
+        let Access { kind, word, mask, is_possible } = access;
+        let (number, place) = self.place(word, by);
+        let entry = &mut self.entries[place];
+        if entry.word != number || entry.by != by || entry.date != self.date {
+            *entry = Entry { word: number, by, date: self.date, ..NOTHING };
+        }
+        entry.bytes.0 |= u32::from(mask) << Bytes::shift(kind, is_possible);
     }
 
+    /// What was told before something was forgotten counts no more.
     #[inline]
-    fn dated(&self, number: u64) -> u64 {
-        number | u64::from(self.forgotten) << NUMBER_BITS
-    }
-
-    /// Memory with possible accesses was forgotten so often: what was told before counts no more.
-    #[inline]
-    pub(super) fn renew(&mut self, forgotten: u32) {
-        if self.forgotten / ERAS != forgotten / ERAS {
+    pub(super) fn renew(&mut self, forgotten: &impl Forgotten) {
+        let (phase, date) = (forgotten.phase(), forgotten.date());
+        if self.phase / PHASES != phase / PHASES || self.date / DATES != date / DATES {
             self.clear();
         }
-        self.forgotten = forgotten;
+        (self.phase, self.date) = (phase, date);
     }
 
     /// Nothing of what was told counts, for steps have other numbers from now on.
@@ -124,51 +191,97 @@ mod tests {
     const ACCESS: Access = Access { kind: AccessKind::Read, word: 0x1000, mask: 0x0f, is_possible: false };
     const BY: By = By { step: 3, under: 5 };
 
+    /// One word was forgotten last.
+    #[derive(Default)]
+    struct Last {
+        word: usize,
+        date: u32,
+        phase: u32,
+    }
+
+    impl Forgotten for Last {
+        fn date(&self) -> u32 {
+            self.date
+        }
+
+        fn phase(&self) -> u32 {
+            self.phase
+        }
+
+        fn is_since(&self, word: usize, date: u32) -> bool {
+            word == self.word && date != self.date
+        }
+    }
+
     #[test]
     fn nothing_but_the_same_access_of_a_step_under_the_same_locks_was_told() {
         let mut told = Told::default();
-        assert!(!told.has(ACCESS, BY));
+        let last = Last::default();
+        let has = |told: &Told, access, by| told.has(access, by, &last);
+        assert!(!has(&told, ACCESS, BY));
         told.add(ACCESS, BY);
-        assert!(told.has(ACCESS, BY));
-        assert!(told.has_any::<PtRacer>(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY), "a real one");
-        assert!(!told.has(ACCESS, By { step: 4, ..BY }), "another step");
-        assert!(!told.has(ACCESS, By { under: 6, ..BY }), "other locks");
-        assert!(!told.has(Access { kind: AccessKind::Write, ..ACCESS }, BY), "another kind");
-        assert!(!told.has(Access { mask: 0xff, ..ACCESS }, BY), "more bytes");
-        assert!(!told.has(Access { is_possible: true, ..ACCESS }, BY), "a possible one");
-        assert!(!told.has(Access { word: ACCESS.word + ENTRIES * WORD_BYTES, ..ACCESS }, BY), "other memory");
+        assert!(has(&told, ACCESS, BY));
+        assert!(told.has_any::<PtRacer>(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY, &last), "a real one");
+        assert!(!has(&told, ACCESS, By { step: 4, ..BY }), "another step");
+        assert!(!has(&told, ACCESS, By { under: 6, ..BY }), "other locks");
+        assert!(!has(&told, Access { kind: AccessKind::Write, ..ACCESS }, BY), "another kind");
+        assert!(!has(&told, Access { mask: 0xff, ..ACCESS }, BY), "more bytes");
+        assert!(!has(&told, Access { is_possible: true, ..ACCESS }, BY), "a possible one");
+        for distance in 1..=2 * ENTRIES {
+            let word = ACCESS.word + distance * WORD_BYTES;
+            assert!(!has(&told, Access { word, ..ACCESS }, BY), "other memory");
+        }
+        told.add(Access { mask: 0xf0, ..ACCESS }, BY);
+        assert!(has(&told, Access { mask: 0xff, ..ACCESS }, BY), "all bytes by now");
     }
 
     #[test]
     fn a_possible_access_was_told_by_itself_or_by_a_real_one() {
+        let last = Last::default();
         for is_possible in [false, true] {
             for kind in [AccessKind::Read, AccessKind::Write] {
                 let mut told = Told::default();
                 let at = (ACCESS.word, ACCESS.mask);
                 told.add(Access { kind, is_possible, ..ACCESS }, BY);
-                assert!(told.has_any::<PtRacer>(kind, at, BY));
+                let races = |kind, at, by| told.has_any::<PtRacer>(kind, at, by, &last);
+                assert!(races(kind, at, BY));
                 let other = if kind == AccessKind::Read { AccessKind::Write } else { AccessKind::Read };
-                assert!(!told.has_any::<TaskAtomicity>(other, at, BY), "another kind");
+                assert!(!told.has_any::<TaskAtomicity>(other, at, BY, &last), "another kind");
                 let is_write = kind == AccessKind::Write;
-                assert_eq!(told.has_any::<PtRacer>(other, at, BY), is_write, "a read of what was written");
-                assert!(!told.has_any::<PtRacer>(kind, (ACCESS.word, 0xff), BY), "more bytes");
-                let next = (ACCESS.word + WORD_BYTES, ACCESS.mask);
-                assert!(!told.has_any::<PtRacer>(kind, next, BY), "another word");
-                assert!(!told.has_any::<PtRacer>(kind, at, By { under: 6, ..BY }), "other locks");
+                assert_eq!(races(other, at, BY), is_write, "a read of what was written");
+                assert!(!races(kind, (ACCESS.word, 0xff), BY), "more bytes");
+                assert!(!races(kind, (ACCESS.word + WORD_BYTES, ACCESS.mask), BY), "another word");
+                assert!(!races(kind, at, By { under: 6, ..BY }), "other locks");
             }
         }
     }
 
     #[test]
     fn what_was_told_before_memory_was_forgotten_counts_no_more() {
-        for forgotten in [1, ERAS - 1, ERAS, ERAS + 1, 7 * ERAS] {
+        let other = Access { word: ACCESS.word + WORD_BYTES, ..ACCESS };
+        for date in [1, 2, DATES - 1, DATES, DATES + 1, 3 * DATES] {
             let mut told = Told::default();
+            let last = Last { word: ACCESS.word, date, phase: 0 };
             told.add(ACCESS, BY);
-            told.renew(forgotten);
-            assert!(!told.has(ACCESS, BY), "forgotten {forgotten} times");
+            told.add(other, BY);
+            told.renew(&last);
+            assert!(!told.has(ACCESS, BY, &last), "forgotten {date} times");
+            assert_eq!(told.has(other, BY, &last), date < DATES, "other memory was not forgotten");
             told.add(ACCESS, BY);
-            told.renew(forgotten);
-            assert!(told.has(ACCESS, BY), "nothing was forgotten since");
+            told.renew(&last);
+            assert!(told.has(ACCESS, BY, &last), "nothing was forgotten since");
+        }
+    }
+
+    #[test]
+    fn what_was_told_in_another_phase_counts_no_more() {
+        for phase in [1, PHASES - 1, PHASES, PHASES + 1] {
+            let mut told = Told::default();
+            told.renew(&Last { phase: 7, ..Last::default() });
+            told.add(ACCESS, BY);
+            let last = Last { phase: 7 + phase, ..Last::default() };
+            told.renew(&last);
+            assert!(!told.has(ACCESS, BY, &last), "after {phase} phases");
         }
     }
 }
