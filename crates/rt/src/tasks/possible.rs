@@ -108,7 +108,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.hold_back(thread, what, LocksetId::of_number(by.under));
             }
             _ => {
-                self.tell_possible(thread, what, by);
+                self.tell_possible(thread, what, by, Memory::Stays);
                 self.after(thread);
             }
         }
@@ -121,16 +121,22 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// Tells an access that a side would do, under the locks of the side if it has some.
-    fn tell_possible(&self, thread: &mut Thread, what: What, by: Option<By>) {
+    fn tell_possible(&self, thread: &mut Thread, what: What, by: Option<By>, memory: Memory) {
         let What { kind, addr, size, place } = what;
-        self.possible.any.store(true, Ordering::Relaxed);
+        self.possible.is_any_now();
         let told_size = u32::try_from(size).unwrap_or(u32::MAX);
         let at = step(thread, Op::Access { kind, size: told_size, addr: Addr(addr as u64) }, place);
         let (worker, findings) = Self::parts_at_once(thread);
         worker.swap_side();
         for stretch in Possible::<A>::stretches(addr, size) {
             let Stretch { from, to, .. } = stretch;
-            if self.keep_alone(worker, kind, stretch, place) {
+            // Nobody comes later to memory that vanishes.
+            let vanishes = memory == Memory::Vanishes && !self.may_meet_possible(worker, from, to - from);
+            if vanishes && self.is_clearly_apart(worker, kind, (from, to)) {
+                continue;
+            }
+            let needs_no_cells = vanishes || self.keep_alone(worker, kind, stretch, place);
+            if needs_no_cells {
                 self.compare_with_real(worker, findings, &at, kind, (from, to));
             } else {
                 for (word, mask) in words_of(from, to - from) {
@@ -180,8 +186,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.possible.block(word).bits.fetch_or(Possible::<A>::bit(word), Ordering::SeqCst);
         let cells = match part.cells.entry(word) {
             Entry::Occupied(known) => Some(known.into_mut()),
-            Entry::Vacant(_) if self.possible.words.load(Ordering::Relaxed) >= MOST_WORDS => {
-                self.possible.refused.fetch_add(1, Ordering::Relaxed);
+            Entry::Vacant(_) if self.possible.counts.words.load(Ordering::Relaxed) >= MOST_WORDS => {
+                self.possible.counts.refused.fetch_add(1, Ordering::Relaxed);
                 None
             }
             Entry::Vacant(place) => self.second_cells(word).map(|cells| place.insert(cells)),
@@ -193,7 +199,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             self.compare_with_real(worker, findings, at, kind, word_part(word, mask));
         }
         if let Some(by) = by.filter(|_| nothing_new) {
-            worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by);
+            worker.beside.told.add(Access { kind, word, mask, is_possible: true }, by, &self.possible);
         }
     }
 
@@ -220,6 +226,17 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             next = end;
         }
+    }
+
+    /// True if a look at the words tells, without taking their lines, that a possible access is apart from all real ones. (Nobody is thought to
+    /// access them at the same time.)
+    #[inline]
+    fn is_clearly_apart(&self, worker: &mut Worker, kind: AccessKind, (from, to): (usize, usize)) -> bool {
+        words_of(from, to - from).all(|(word, mask)| {
+            let number = TaskWord::of(word).load();
+            // Of no locks: who holds none is not kept from anybody by them.
+            self.is_apart(worker, (kind, mask), number, LocksetId::EMPTY)
+        })
     }
 
     /// Under what a possible access would happen, by who does it; `locks` if the side takes or releases some.
@@ -350,7 +367,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.at_gate(thread).0
     }
 
-    /// The running step has a possible access of a word; the caller holds the lock of its part.
+    /// The running step has a possible access of a word; the caller holds the lock of its part, and sets the bit of the word afterwards.
     fn note_step(&self, worker: &mut Worker, word: usize) {
         let Block { english, hebrew, .. } = self.possible.block(word);
         let me = worker.step.0;
@@ -359,12 +376,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if first != me
             && (first == StepId::NONE.0 || self.relation_in_tree(worker, StepId(first)) != Relation::Right)
         {
-            english.store(me, Ordering::SeqCst);
+            english.store(me, Ordering::Release);
         }
         if second != me
             && (second == StepId::NONE.0 || self.relation_in_tree(worker, StepId(second)) != Relation::Left)
         {
-            hebrew.store(me, Ordering::SeqCst);
+            hebrew.store(me, Ordering::Release);
         }
     }
 
@@ -444,7 +461,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     pub(super) fn count_accesses(&self, worker: &mut Worker) {
         let accesses = std::mem::take(&mut worker.beside.accesses);
         if accesses > 0 {
-            self.possible.accesses.fetch_add(accesses, Ordering::Relaxed);
+            self.possible.counts.accesses.fetch_add(accesses, Ordering::Relaxed);
         }
     }
 
@@ -473,7 +490,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let look = if A::ONLY_RACES { Look::Compare(cells) } else { Look::Keep(cells) };
             let nothing_new = self.access_beside(worker, findings, at, (kind, word, mask), atomic, look);
             if let Some(by) = by.filter(|_| nothing_new) {
-                worker.beside.told.add(access, by);
+                worker.beside.told.add(access, by, &self.possible);
             }
         }
     }
@@ -539,6 +556,14 @@ struct What {
     addr: usize,
     size: usize,
     place: PlaceNumber,
+}
+
+/// What becomes of the memory of a possible access when it has been told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Stays,
+    /// All of it is forgotten.
+    Vanishes,
 }
 
 /// Under what a possible access would happen.

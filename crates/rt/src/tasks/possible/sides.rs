@@ -10,7 +10,7 @@
 
 use super::super::{TaskDriver, Worker};
 use super::told::By;
-use super::{What, held, place_of};
+use super::{Memory, What, held, place_of};
 use crate::layout;
 use crate::thread::Thread;
 use crate::watch::{SideStep, StepOfSide};
@@ -176,7 +176,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.hold_back(thread, what, locks);
             } else {
                 let _ = self.at_gate(thread);
-                self.tell_possible_under(thread, what, locks);
+                self.tell_possible_under(thread, what, locks, Memory::Stays);
                 self.after(thread);
             }
         }

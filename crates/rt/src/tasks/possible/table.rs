@@ -8,7 +8,7 @@ use super::told::Forgotten;
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
-use crate::spin::Spin;
+use crate::spin::{Apart, Spin};
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
 use keirin_core::event::{AccessKind, SiteId};
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 const BLOCK_BYTES: usize = 64 * WORD_BYTES;
 /// Log2 of how many such numbers there are.
 const BLOCKS_BITS: u32 = 16;
+/// Log2 of how many versions of words there are.
+const VERSIONS_BITS: u32 = 16;
 /// Parts of the table.
 const PARTS: usize = 64;
 /// In place of a stretch of memory: there is none, or there are several.
@@ -127,18 +129,23 @@ pub(super) struct Stretch {
 
 /// All possible accesses.
 pub(in crate::tasks) struct Possible<A: KeepsPlain> {
-    pub(super) any: AtomicBool,
+    any: AtomicBool,
     blocks: Box<[Block]>,
     parts: Box<[Spin<Part<A>>]>,
-    pub(super) words: AtomicUsize,
-    /// How often words were forgotten that have some, or of which some are held back.
-    forgotten: AtomicU32,
     /// How often all of them came before all that follows.
     phase: AtomicU32,
     /// An access was held back, at some time.
     any_held: AtomicBool,
-    /// For words, by a hash, how much was forgotten when they were: what was held back or told before is void.
-    forgotten_at: Box<[AtomicU32]>,
+    /// For words (those far apart may share one) how often they were forgotten: what was held back or told before is void.
+    versions: Box<[AtomicU32]>,
+    pub(super) counts: Apart<Counts>,
+}
+
+/// What is counted. It changes often, and what lies beside it is read by all.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Words with second cells.
+    pub(super) words: AtomicUsize,
     /// Accesses that were told, and those for which there was no room.
     pub(super) accesses: AtomicU64,
     pub(super) refused: AtomicU64,
@@ -150,13 +157,10 @@ impl<A: KeepsPlain> Default for Possible<A> {
             any: AtomicBool::new(false),
             any_held: AtomicBool::new(false),
             blocks: (0..1usize << BLOCKS_BITS).map(|_| Block::default()).collect(),
-            forgotten_at: (0..1usize << BLOCKS_BITS).map(|_| AtomicU32::new(0)).collect(),
+            versions: (0..1usize << VERSIONS_BITS).map(|_| AtomicU32::new(0)).collect(),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
-            words: AtomicUsize::new(0),
-            forgotten: AtomicU32::new(0),
             phase: AtomicU32::new(0),
-            accesses: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            counts: Apart::default(),
         }
     }
 }
@@ -189,7 +193,7 @@ impl<A: KeepsPlain> Possible<A> {
 
     /// A word gets second cells; the caller holds the lock of its part.
     pub(super) fn own(&self, word: usize) {
-        self.words.fetch_add(1, Ordering::Relaxed);
+        self.counts.words.fetch_add(1, Ordering::Relaxed);
         self.own_block(word);
     }
 
@@ -204,7 +208,7 @@ impl<A: KeepsPlain> Possible<A> {
 
     /// A word has no second cells any more; the caller holds the lock of its part. If its bit is its own, nobody looks there any more.
     fn disown(&self, word: usize) {
-        self.words.fetch_sub(1, Ordering::Relaxed);
+        self.counts.words.fetch_sub(1, Ordering::Relaxed);
         let block = self.block(word);
         if block.owner.load(Ordering::Relaxed) != word / BLOCK_BYTES {
             return;
@@ -212,6 +216,14 @@ impl<A: KeepsPlain> Possible<A> {
         let bit = Self::bit(word);
         if block.bits.fetch_and(!bit, Ordering::SeqCst) == bit {
             block.free();
+        }
+    }
+
+    /// A possible access is told.
+    pub(super) fn is_any_now(&self) {
+        // All threads ask for it, again and again.
+        if !self.is_any() {
+            self.any.store(true, Ordering::Relaxed);
         }
     }
 
@@ -232,8 +244,9 @@ impl<A: KeepsPlain> Possible<A> {
     pub(super) fn may_be_held(&self, addr: usize, size: usize) -> bool {
         self.any_held.load(Ordering::Relaxed)
             && (size > LONG
-                || Self::stretches(addr, size)
-                    .any(|stretch| self.block(stretch.from).held.load(Ordering::Relaxed) & stretch.mask != 0))
+                || Self::any_stretch(addr, size, |Stretch { from, mask, .. }| {
+                    self.block(from).held.load(Ordering::Relaxed) & mask != 0
+                }))
     }
 
     /// An access of some words is held back from now on, which all that give memory back shall know.
@@ -245,44 +258,62 @@ impl<A: KeepsPlain> Possible<A> {
         for Stretch { from, mask, .. } in Self::stretches(addr, size) {
             let held = &self.block(from).held;
             if held.load(Ordering::Relaxed) & mask != mask {
-                held.fetch_or(mask, Ordering::SeqCst);
+                held.fetch_or(mask, Ordering::Relaxed);
             }
         }
     }
 
-    /// True if memory that was held back when so much was forgotten is other memory by now.
+    /// Another number each time that a word of some memory is forgotten.
     #[inline]
-    pub(super) fn is_void(&self, addr: usize, size: usize, forgotten: u32) -> bool {
-        self.date() != forgotten && words_of(addr, size).any(|(word, _)| self.is_since(word, forgotten))
+    pub(super) fn versions_of(&self, addr: usize, size: usize) -> u32 {
+        words_of(addr, size).fold(0, |sum: u32, (word, _)| sum.wrapping_add(self.version(word)))
     }
 
-    fn word_index(word: usize) -> usize {
-        let hash = ((word / WORD_BYTES) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> (64 - BLOCKS_BITS)) as usize
+    #[inline(always)]
+    fn version_at(&self, word: usize) -> &AtomicU32 {
+        // As blocks have their numbers.
+        let number = word / WORD_BYTES;
+        &self.versions
+            [number.wrapping_add((number >> VERSIONS_BITS).wrapping_mul(0x9e37)) % (1 << VERSIONS_BITS)]
+    }
+
+    /// A word is forgotten: what was held back of it, or told, is void.
+    fn make_void(&self, word: usize) {
+        self.version_at(word).fetch_add(1, Ordering::Relaxed);
     }
 
     /// What threads hold back of a range is void.
     fn forget_held(&self, addr: usize, size: usize) {
-        if !self.may_be_held(addr, size) {
+        if !self.any_held.load(Ordering::Relaxed) {
             return;
         }
         if size > LONG {
             // Seldom, so that it may be void of other memory as well.
-            let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
-            self.forgotten_at.iter().for_each(|at| at.store(now, Ordering::SeqCst));
+            self.versions.iter().for_each(|version| _ = version.fetch_add(1, Ordering::Relaxed));
             return;
         }
-        let is_held = |word: usize| self.block(word).held.load(Ordering::Relaxed) & Self::bit(word) != 0;
-        let words = words_of(addr, size).map(|(word, _)| word).filter(|word| is_held(*word));
-        self.make_void(words.inspect(|word| {
-            self.block(*word).held.fetch_and(!Self::bit(*word), Ordering::SeqCst);
-        }));
+        for Stretch { from, mask, .. } in Self::stretches(addr, size) {
+            let held = &self.block(from).held;
+            let mut left = held.load(Ordering::Relaxed) & mask;
+            if left != 0 {
+                held.fetch_and(!left, Ordering::Relaxed);
+            }
+            while left != 0 {
+                let index = left.trailing_zeros() as usize;
+                self.make_void(from / BLOCK_BYTES * BLOCK_BYTES + index * WORD_BYTES);
+                left &= left - 1;
+            }
+        }
     }
 
-    /// Words are forgotten: what was held back of them, or told, is void.
-    fn make_void(&self, words: impl Iterator<Item = usize>) {
-        let now = self.forgotten.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
-        words.for_each(|word| self.forgotten_at[Self::word_index(word)].store(now, Ordering::SeqCst));
+    /// True if something is true of what is in some block of a range; mostly there is one.
+    #[inline(always)]
+    fn any_stretch(addr: usize, size: usize, mut is_it: impl FnMut(Stretch) -> bool) -> bool {
+        let to = addr + size;
+        if size > 0 && addr / BLOCK_BYTES == (to - 1) / BLOCK_BYTES {
+            return is_it(Stretch { from: addr, to, mask: Self::bits_of(addr, to) });
+        }
+        Self::stretches(addr, size).any(is_it)
     }
 
     /// What of a range is in each block.
@@ -314,7 +345,7 @@ impl<A: KeepsPlain> Possible<A> {
         size: usize,
         mut matters: impl FnMut(&Block) -> bool,
     ) -> bool {
-        Self::stretches(addr, size).any(|Stretch { from, mask, .. }| {
+        Self::any_stretch(addr, size, |Stretch { from, mask, .. }| {
             let block = self.block(from);
             block.bits.load(Ordering::Relaxed) & mask != 0 && matters(block)
         })
@@ -339,7 +370,7 @@ impl<A: KeepsPlain> Possible<A> {
                 part.cells.retain(|word, cells| {
                     let mask = bytes_within(*word, addr, size);
                     if mask != 0 {
-                        self.make_void(std::iter::once(*word));
+                        self.make_void(*word);
                         cells.forget(mask);
                         if cells.is_empty() {
                             self.disown(*word);
@@ -358,7 +389,7 @@ impl<A: KeepsPlain> Possible<A> {
             self.forget_alone(&mut part, Self::block_index(from) / PARTS, (addr, addr + size), era);
             for (word, mask) in words_of(from, to - from).filter(|(word, _)| self.may_have(*word)) {
                 if let Some(cells) = part.cells.get_mut(&word) {
-                    self.make_void(std::iter::once(word));
+                    self.make_void(word);
                     cells.forget(mask);
                     if cells.is_empty() {
                         part.cells.remove(&word);
@@ -379,7 +410,7 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         let (from, to) = (addr.max(start), end.min(start + BLOCK_BYTES));
-        self.make_void(words_of(from, to - from).map(|(word, _)| word));
+        words_of(from, to - from).for_each(|(word, _)| self.make_void(word));
         if !alone.accesses.iter().all(|access| is_in(access) || is_out(access)) {
             self.spread(part, start, era);
             return;
@@ -410,7 +441,7 @@ impl<A: KeepsPlain> Possible<A> {
                 let words = (0..BLOCK_BYTES / WORD_BYTES).filter(|index| bits >> index & 1 != 0);
                 for word in words.map(|index| number * BLOCK_BYTES + index * WORD_BYTES) {
                     if part.cells.remove(&word).is_some() {
-                        self.words.fetch_sub(1, Ordering::Relaxed);
+                        self.counts.words.fetch_sub(1, Ordering::Relaxed);
                     }
                 }
             }
@@ -496,7 +527,7 @@ impl<A: KeepsPlain> Possible<A> {
                     self.blocks[slot * PARTS + number].free();
                 }
             }
-            self.words.fetch_sub(part.cells.len(), Ordering::Relaxed);
+            self.counts.words.fetch_sub(part.cells.len(), Ordering::Relaxed);
             part.cells.clear();
         }
     }
@@ -525,25 +556,19 @@ impl<A: KeepsPlain> Possible<A> {
 
     /// How many accesses were told, and how many of them were not looked at for lack of room.
     pub(in crate::tasks) fn counts(&self) -> (u64, u64) {
-        (self.accesses.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
+        (self.counts.accesses.load(Ordering::Relaxed), self.counts.refused.load(Ordering::Relaxed))
     }
 }
 
 impl<A: KeepsPlain> Forgotten for Possible<A> {
     #[inline]
-    fn date(&self) -> u32 {
-        self.forgotten.load(Ordering::Relaxed)
-    }
-
-    #[inline]
     fn phase(&self) -> u32 {
         self.phase.load(Ordering::Relaxed)
     }
 
-    #[inline]
-    fn is_since(&self, word: usize, date: u32) -> bool {
-        let at = self.forgotten_at[Self::word_index(word)].load(Ordering::Relaxed);
-        (at.wrapping_sub(date) as i32) > 0
+    #[inline(always)]
+    fn version(&self, word: usize) -> u32 {
+        self.version_at(word).load(Ordering::Relaxed)
     }
 }
 

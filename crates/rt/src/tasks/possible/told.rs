@@ -18,8 +18,6 @@ const ENTRIES: usize = 1 << 12;
 /// An address has 47 bits, of which a word needs three less. Above them an entry has as much of the phase as there is room for.
 const PHASE_SHIFT: u32 = 44;
 const PHASES: u32 = 1 << (u64::BITS - PHASE_SHIFT);
-/// When so much was forgotten, old dates could be taken for new ones.
-const DATES: u32 = 1 << 30;
 
 /// An access of some bytes of a word.
 #[derive(Clone, Copy)]
@@ -73,36 +71,32 @@ struct Entry {
     /// The number of the word, and of the phase; 0 is none.
     word: u64,
     by: By,
-    /// How much was forgotten by then.
-    date: u32,
+    /// The version of the word by then.
+    version: u32,
     bytes: Bytes,
 }
 
-const NOTHING: Entry = Entry { word: 0, by: By { step: 0, under: 0 }, date: 0, bytes: Bytes(0) };
+const NOTHING: Entry = Entry { word: 0, by: By { step: 0, under: 0 }, version: 0, bytes: Bytes(0) };
 
-/// How much was forgotten, and what of it.
+/// What was forgotten.
 pub(super) trait Forgotten {
-    /// How often words were forgotten.
-    fn date(&self) -> u32;
     /// How often all that was told came before all that follows.
     fn phase(&self) -> u32;
-    /// True if a word was forgotten since so much was.
-    fn is_since(&self, word: usize, date: u32) -> bool;
+    /// Another one each time that the word is forgotten.
+    fn version(&self, word: usize) -> u32;
 }
 
 /// What a thread has told.
 pub(super) struct Told {
     entries: Box<[Entry; ENTRIES]>,
     phase: u32,
-    /// How much was forgotten by now.
-    date: u32,
 }
 
 impl Default for Told {
     fn default() -> Self {
         // Not by way of the stack, which may be a small one.
         let entries = vec![NOTHING; ENTRIES].try_into().unwrap_or_else(|_| unreachable!("there are so many"));
-        Self { entries, phase: 0, date: 0 }
+        Self { entries, phase: 0 }
     }
 }
 
@@ -121,9 +115,7 @@ impl Told {
     fn bytes(&self, word: usize, by: By, forgotten: &impl Forgotten) -> Option<Bytes> {
         let (number, place) = self.place(word, by);
         let entry = &self.entries[place];
-        let is_it = entry.word == number
-            && entry.by == by
-            && (entry.date == self.date || !forgotten.is_since(word, entry.date));
+        let is_it = entry.word == number && entry.by == by && entry.version == forgotten.version(word);
         is_it.then_some(entry.bytes)
     }
 
@@ -155,24 +147,25 @@ impl Told {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, access: Access, by: By) {
+    pub(super) fn add(&mut self, access: Access, by: By, forgotten: &impl Forgotten) {
         let Access { kind, word, mask, is_possible } = access;
         let (number, place) = self.place(word, by);
+        let version = forgotten.version(word);
         let entry = &mut self.entries[place];
-        if entry.word != number || entry.by != by || entry.date != self.date {
-            *entry = Entry { word: number, by, date: self.date, ..NOTHING };
+        if entry.word != number || entry.by != by || entry.version != version {
+            *entry = Entry { word: number, by, version, ..NOTHING };
         }
         entry.bytes.0 |= u32::from(mask) << Bytes::shift(kind, is_possible);
     }
 
-    /// What was told before something was forgotten counts no more.
+    /// What was told in another phase counts no more.
     #[inline]
     pub(super) fn renew(&mut self, forgotten: &impl Forgotten) {
-        let (phase, date) = (forgotten.phase(), forgotten.date());
-        if self.phase / PHASES != phase / PHASES || self.date / DATES != date / DATES {
+        let phase = forgotten.phase();
+        if self.phase / PHASES != phase / PHASES {
             self.clear();
         }
-        (self.phase, self.date) = (phase, date);
+        self.phase = phase;
     }
 
     /// Nothing of what was told counts, for steps have other numbers from now on.
@@ -191,25 +184,21 @@ mod tests {
     const ACCESS: Access = Access { kind: AccessKind::Read, word: 0x1000, mask: 0x0f, is_possible: false };
     const BY: By = By { step: 3, under: 5 };
 
-    /// One word was forgotten last.
+    /// What was forgotten: one word, so often.
     #[derive(Default)]
     struct Last {
         word: usize,
-        date: u32,
+        version: u32,
         phase: u32,
     }
 
     impl Forgotten for Last {
-        fn date(&self) -> u32 {
-            self.date
-        }
-
         fn phase(&self) -> u32 {
             self.phase
         }
 
-        fn is_since(&self, word: usize, date: u32) -> bool {
-            word == self.word && date != self.date
+        fn version(&self, word: usize) -> u32 {
+            if word == self.word { self.version } else { 0 }
         }
     }
 
@@ -219,7 +208,7 @@ mod tests {
         let last = Last::default();
         let has = |told: &Told, access, by| told.has(access, by, &last);
         assert!(!has(&told, ACCESS, BY));
-        told.add(ACCESS, BY);
+        told.add(ACCESS, BY, &last);
         assert!(has(&told, ACCESS, BY));
         assert!(told.has_any::<PtRacer>(ACCESS.kind, (ACCESS.word, ACCESS.mask), BY, &last), "a real one");
         assert!(!has(&told, ACCESS, By { step: 4, ..BY }), "another step");
@@ -231,7 +220,7 @@ mod tests {
             let word = ACCESS.word + distance * WORD_BYTES;
             assert!(!has(&told, Access { word, ..ACCESS }, BY), "other memory");
         }
-        told.add(Access { mask: 0xf0, ..ACCESS }, BY);
+        told.add(Access { mask: 0xf0, ..ACCESS }, BY, &last);
         assert!(has(&told, Access { mask: 0xff, ..ACCESS }, BY), "all bytes by now");
     }
 
@@ -242,7 +231,7 @@ mod tests {
             for kind in [AccessKind::Read, AccessKind::Write] {
                 let mut told = Told::default();
                 let at = (ACCESS.word, ACCESS.mask);
-                told.add(Access { kind, is_possible, ..ACCESS }, BY);
+                told.add(Access { kind, is_possible, ..ACCESS }, BY, &last);
                 let races = |kind, at, by| told.has_any::<PtRacer>(kind, at, by, &last);
                 assert!(races(kind, at, BY));
                 let other = if kind == AccessKind::Read { AccessKind::Write } else { AccessKind::Read };
@@ -259,29 +248,30 @@ mod tests {
     #[test]
     fn what_was_told_before_memory_was_forgotten_counts_no_more() {
         let other = Access { word: ACCESS.word + WORD_BYTES, ..ACCESS };
-        for date in [1, 2, DATES - 1, DATES, DATES + 1, 3 * DATES] {
-            let mut told = Told::default();
-            let last = Last { word: ACCESS.word, date, phase: 0 };
-            told.add(ACCESS, BY);
-            told.add(other, BY);
-            told.renew(&last);
-            assert!(!told.has(ACCESS, BY, &last), "forgotten {date} times");
-            assert_eq!(told.has(other, BY, &last), date < DATES, "other memory was not forgotten");
-            told.add(ACCESS, BY);
-            told.renew(&last);
-            assert!(told.has(ACCESS, BY, &last), "nothing was forgotten since");
-        }
+        let more = Access { mask: 0xf0, ..ACCESS };
+        let mut told = Told::default();
+        let mut last = Last { word: ACCESS.word, ..Last::default() };
+        told.add(ACCESS, BY, &last);
+        told.add(other, BY, &last);
+        last.version = 1;
+        assert!(!told.has(ACCESS, BY, &last), "it was forgotten");
+        assert!(told.has(other, BY, &last), "other memory was not");
+        told.add(more, BY, &last);
+        assert!(told.has(more, BY, &last), "nothing was forgotten since");
+        assert!(!told.has(ACCESS, BY, &last), "not what was told before");
     }
 
     #[test]
     fn what_was_told_in_another_phase_counts_no_more() {
-        for phase in [1, PHASES - 1, PHASES, PHASES + 1] {
+        for phases in [1, PHASES - 1, PHASES, PHASES + 1] {
             let mut told = Told::default();
-            told.renew(&Last { phase: 7, ..Last::default() });
-            told.add(ACCESS, BY);
-            let last = Last { phase: 7 + phase, ..Last::default() };
+            let mut last = Last { phase: 7, ..Last::default() };
             told.renew(&last);
-            assert!(!told.has(ACCESS, BY, &last), "after {phase} phases");
+            told.add(ACCESS, BY, &last);
+            assert!(told.has(ACCESS, BY, &last));
+            last.phase += phases;
+            told.renew(&last);
+            assert!(!told.has(ACCESS, BY, &last), "after {phases} phases");
         }
     }
 }
