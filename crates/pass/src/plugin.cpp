@@ -134,6 +134,20 @@ struct LookFirst : PassInfoMixin<LookFirst> {
   static bool isRequired() { return true; }
 };
 
+/// Marks the looks at variables of the runtime once more, right before the sanitizer runs: optimizations that make one of two such looks, as
+/// on both ways of a branch, lose the mark.
+struct MarkAgain : PassInfoMixin<MarkAgain> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    for (GlobalVariable &Variable : M.globals())
+      if (Variable.getName().take_front(9) == "__keirin_")
+        for (User *Use : Variable.users())
+          if (auto *Look = dyn_cast<LoadInst>(Use))
+            unwatched(Look);
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 /// Has the sanitizer run right behind this pass. Where it usually does, behind all optimizations, what it is to leave alone is not known
 /// any more: marks are lost when loops become loops over vectors.
 void sanitizeEarly() {
@@ -157,6 +171,8 @@ void registerPasses(PassBuilder &Builder) {
   auto AddLast = [](ModulePassManager &Passes) {
     if (asked().Lean)
       Passes.addPass(LookFirst());
+    else
+      Passes.addPass(MarkAgain());
   };
 #if LLVM_VERSION_MAJOR >= 20
   Builder.registerOptimizerEarlyEPCallback(

@@ -111,6 +111,22 @@ fn other_sides_are_told_only_if_somebody_listens() {
     assert!(!untold.contains("other") && !untold.contains("branch"), "{untold}");
 }
 
+/// Both ways of the branch begin with a look at the runtime's variable, of which the compiler makes one.
+#[test]
+fn looks_at_what_the_runtime_minds_are_not_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (source, assembly) = (folder.path().join("both.cpp"), folder.path().join("both.s"));
+    let both = "int a, b, c; void both() { if (a == 1) b = 1; else c = 2; }";
+    std::fs::write(&source, both).expect("a source");
+    let mut compile = Command::new(KEIRIN);
+    compile.args(["c++", "--cc", "clang++-19", "--branches", "-O2", "-S"]);
+    good(compile.arg(&source).arg("-o").arg(&assembly));
+    let text = std::fs::read_to_string(&assembly).expect("what was compiled");
+    assert!(text.contains("__keirin_other_sides"), "{text}");
+    let reads = text.lines().filter(|line| line.contains("call") && line.contains("__tsan_read4")).count();
+    assert_eq!(reads, 1, "that of a: {text}");
+}
+
 /// What the library reads when it hands out tasks decides nothing of what the program does.
 #[test]
 fn atomic_operations_of_tbb_loops_are_told_from_others() {
