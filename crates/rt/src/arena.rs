@@ -186,6 +186,21 @@ impl Shard {
     }
 }
 
+/// A type of which all bytes may be zero.
+///
+/// # Safety
+/// They may.
+pub(crate) unsafe trait MayBeZero {}
+
+// SAFETY: it is a number.
+unsafe impl MayBeZero for std::sync::atomic::AtomicU32 {}
+
+/// So many values of zeros. Many of them take no memory before they are touched.
+pub(crate) fn zeros<T: MayBeZero>(count: usize) -> Box<[T]> {
+    // SAFETY: zeros are values of the type.
+    unsafe { Box::new_zeroed_slice(count).assume_init() }
+}
+
 // SAFETY: blocks are disjoint, large enough and aligned: a class holds blocks of one size, a multiple of its alignment;
 // mapped ones are pages of their own.
 unsafe impl GlobalAlloc for Arena {
@@ -205,6 +220,24 @@ unsafe impl GlobalAlloc for Arena {
         }
         let (class, size) = class_of(layout);
         shard().take(class, size)
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > LARGE && layout.align() <= 4096 {
+            // What the kernel gives is zero, and takes no memory before it is touched.
+            let memory = map(layout.size());
+            if !memory.is_null() {
+                TAKEN.fetch_add(layout.size(), Ordering::Relaxed);
+                return memory;
+            }
+        }
+        // SAFETY: by the contract of this function.
+        let block = unsafe { self.alloc(layout) };
+        if !block.is_null() {
+            // SAFETY: it has so many bytes, and is nobody else's.
+            unsafe { block.write_bytes(0, layout.size()) };
+        }
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {

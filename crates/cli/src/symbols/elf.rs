@@ -1,7 +1,7 @@
 //! What an ELF file says of itself: symbols, build id, what it is linked to.
 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol, SymbolKind};
+use object::{Endianness, Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 use std::path::Path;
 
 /// Larger files are no programs that anybody watches, and reading one would take the memory of the machine.
@@ -41,11 +41,12 @@ impl Elf {
         if !about.is_file() || about.len() > LARGEST_FILE {
             return Err(format!("{} is no program", path.display()));
         }
-        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Self::parse(&bytes).ok_or_else(|| format!("{} is no ELF file", path.display()))
+        let file = std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        // Most of a program is code, and what is said about lines: that is not read.
+        Self::parse(&ReadCache::new(file)).ok_or_else(|| format!("{} is no ELF file", path.display()))
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    fn parse<'a>(bytes: impl ReadRef<'a>) -> Option<Self> {
         let file = object::File::parse(bytes).ok()?;
         let mut elf = Elf {
             build_id: file.build_id().ok().flatten().unwrap_or_default().to_vec(),
@@ -88,11 +89,11 @@ impl Elf {
     }
 
     /// What the dynamic linker is told.
-    fn read_links(
+    fn read_links<'a>(
         &mut self,
         endian: Endianness,
         header: &object::elf::FileHeader64<Endianness>,
-        bytes: &[u8],
+        bytes: impl ReadRef<'a>,
     ) -> Option<()> {
         let segments = header.program_headers(endian, bytes).ok()?;
         let sections = header.sections(endian, bytes).ok()?;

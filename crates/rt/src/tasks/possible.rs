@@ -55,8 +55,8 @@ use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::{Relation, Relations, StepId};
 use sides::{Shown, Supposed};
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU32, Ordering};
-use table::{Block, MOST_WORDS, Stretch};
+use std::sync::atomic::Ordering;
+use table::{Block, LastStep, MOST_WORDS, Stretch};
 use told::{Access, By, Told};
 
 /// Part of the size in a place: it is a possible access.
@@ -370,29 +370,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// The running step has a possible access of a word; the caller holds the lock of its part, and sets the bit of the word afterwards.
     fn note_step(&self, worker: &mut Worker, word: usize) {
         let Block { english, hebrew, .. } = self.possible.block(word);
-        let me = worker.step.0;
-        let (first, second) = (english.load(Ordering::Relaxed), hebrew.load(Ordering::Relaxed));
+        let me = worker.step;
+        let (first, second) = (english.get(), hebrew.get());
         // As plain reads are kept.
-        if first != me
-            && (first == StepId::NONE.0 || self.relation_in_tree(worker, StepId(first)) != Relation::Right)
-        {
-            english.store(me, Ordering::Release);
+        if first != me && (first == StepId::NONE || self.relation_in_tree(worker, first) != Relation::Right) {
+            english.set(me);
         }
-        if second != me
-            && (second == StepId::NONE.0 || self.relation_in_tree(worker, StepId(second)) != Relation::Left)
+        if second != me && (second == StepId::NONE || self.relation_in_tree(worker, second) != Relation::Left)
         {
-            hebrew.store(me, Ordering::Release);
+            hebrew.set(me);
         }
     }
 
     /// Forgets what is known about the possible accesses of a block if that precedes all that is still to come.
     fn forget_if_past(&self, worker: &Worker, part: &mut table::Part<A>, addr: usize) {
         let Block { english, hebrew, .. } = self.possible.block(addr);
-        let is_past = |step: &AtomicU32| {
-            let step = step.load(Ordering::Relaxed);
-            step != worker.step.0 && step != StepId::NONE.0 && self.is_past(StepId(step))
-        };
-        if A::ONLY_RACES && is_past(english) && is_past(hebrew) {
+        let is_past = |step: StepId| step != worker.step && step.is_some() && self.is_past(step);
+        if A::ONLY_RACES && is_past(english.get()) && is_past(hebrew.get()) {
             self.possible.forget_past(part, addr);
         }
     }
@@ -401,16 +395,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     #[inline(always)]
     pub(super) fn may_meet_possible(&self, worker: &mut Worker, addr: usize, size: usize) -> bool {
         self.possible.may_be_there(addr, size, |block| {
-            let mut is_nothing =
-                |step: &AtomicU32| self.is_mine_or_before(worker, step.load(Ordering::Relaxed));
+            let mut is_nothing = |step: &LastStep| self.is_mine_or_before(worker, step.get());
             // Of races: whatever comes before this step is nothing to it. Other analyses want to see what it does beside its own ones.
             !A::ONLY_RACES || !is_nothing(&block.english) || !is_nothing(&block.hebrew)
         })
     }
 
     #[inline]
-    fn is_mine_or_before(&self, worker: &mut Worker, step: u32) -> bool {
-        step == StepId::NONE.0 || self.relation_in_tree(worker, StepId(step)) == Relation::Before
+    fn is_mine_or_before(&self, worker: &mut Worker, step: StepId) -> bool {
+        step == StepId::NONE || self.relation_in_tree(worker, step) == Relation::Before
     }
 
     /// How a past step stands to the running one in the tree. Of order beside it the last steps in both orders say nothing about others.

@@ -5,7 +5,8 @@
 //! them, where a loop goes one way for some of its elements and the other way for others that share memory with them.
 //!
 //! They are told before anything of what the step knows, or others know of it, changes: before it ends, lets others know what it did, or
-//! learns what others did; and before its thread gives back some of the memory. Memory that another thread gives back meanwhile is another's when the
+//! learns what others did; and before its thread gives back some of the memory: that is compared with what others have done, and not kept, as
+//! nobody comes there later. Memory that another thread gives back meanwhile is another's when the
 //! step ends: what was held back of it is dropped (its [versions](super::Possible::versions_of) tell). What a thread holds back that still runs when the
 //! program ends is not told.
 //!

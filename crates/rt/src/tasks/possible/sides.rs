@@ -1,12 +1,13 @@
 //! A side of a branch as a whole: mostly its step has told all of it before, as in the turns of a loop, and then one call is all.
 //!
 //! The steps of a side are walked through with what would be held at each, without a copy of the history of locks, and each access is
-//! asked about as it is when it is told alone. If one of them says something new, the side is told one by one.
+//! asked about as it is when it is told alone. If one of them says something new, the side is told one by one, for then the program says where each
+//! step stands; which of them are new, and under which locks they would be done, is known by then ([`Shown`]).
 //!
 //! What is held after a lock would be taken or released is remembered by the address of the lock: that counts as long as no lock
 //! vanished with its memory, for then another one may lie there.
 //!
-//! **Who may touch what.** [`Supposed`]: its thread.
+//! **Who may touch what.** [`Supposed`], [`Shown`]: their thread.
 
 use super::super::{TaskDriver, Worker};
 use super::told::By;

@@ -5,6 +5,7 @@
 //! accesses are held back, and clears them when the memory is forgotten.
 
 use super::told::Forgotten;
+use crate::arena::{self, MayBeZero};
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
 use crate::shadow::{Cells, words as words_of};
@@ -61,8 +62,25 @@ pub(super) struct Block {
     /// The one stretch of memory whose words have their bits here; or [`NOBODY`], or [`OWNERS`].
     owner: AtomicUsize,
     /// Of the steps with possible accesses here the last ones in English and in Hebrew order: whoever comes after both comes after all.
-    pub(super) english: AtomicU32,
-    pub(super) hebrew: AtomicU32,
+    pub(super) english: LastStep,
+    pub(super) hebrew: LastStep,
+}
+
+// SAFETY: numbers, of which zero is as good as any other.
+unsafe impl MayBeZero for Block {}
+
+/// A step, or none, which is 0.
+pub(super) struct LastStep(AtomicU32);
+
+impl LastStep {
+    #[inline]
+    pub(super) fn get(&self) -> StepId {
+        StepId(!self.0.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set(&self, step: StepId) {
+        self.0.store(!step.0, Ordering::Release);
+    }
 }
 
 impl Block {
@@ -70,20 +88,8 @@ impl Block {
     fn free(&self) {
         self.bits.store(0, Ordering::SeqCst);
         self.owner.store(NOBODY, Ordering::Relaxed);
-        self.english.store(StepId::NONE.0, Ordering::SeqCst);
-        self.hebrew.store(StepId::NONE.0, Ordering::SeqCst);
-    }
-}
-
-impl Default for Block {
-    fn default() -> Self {
-        Self {
-            bits: AtomicU64::new(0),
-            held: AtomicU64::new(0),
-            owner: AtomicUsize::new(NOBODY),
-            english: AtomicU32::new(StepId::NONE.0),
-            hebrew: AtomicU32::new(StepId::NONE.0),
-        }
+        self.english.set(StepId::NONE);
+        self.hebrew.set(StepId::NONE);
     }
 }
 
@@ -156,8 +162,8 @@ impl<A: KeepsPlain> Default for Possible<A> {
         Self {
             any: AtomicBool::new(false),
             any_held: AtomicBool::new(false),
-            blocks: (0..1usize << BLOCKS_BITS).map(|_| Block::default()).collect(),
-            versions: (0..1usize << VERSIONS_BITS).map(|_| AtomicU32::new(0)).collect(),
+            blocks: arena::zeros(1 << BLOCKS_BITS),
+            versions: arena::zeros(1 << VERSIONS_BITS),
             parts: (0..PARTS).map(|_| Spin::new(Part::<A>::default())).collect(),
             phase: AtomicU32::new(0),
             counts: Apart::default(),
@@ -277,7 +283,7 @@ impl<A: KeepsPlain> Possible<A> {
             [number.wrapping_add((number >> VERSIONS_BITS).wrapping_mul(0x9e37)) % (1 << VERSIONS_BITS)]
     }
 
-    /// A word is forgotten: what was held back of it, or told, is void.
+    /// A word is forgotten: what was held back of it, or told, is void. (What one step alone has told was all held back.)
     fn make_void(&self, word: usize) {
         self.version_at(word).fetch_add(1, Ordering::Relaxed);
     }
@@ -409,8 +415,6 @@ impl<A: KeepsPlain> Possible<A> {
         if alone.accesses.iter().all(is_out) {
             return;
         }
-        let (from, to) = (addr.max(start), end.min(start + BLOCK_BYTES));
-        words_of(from, to - from).for_each(|(word, _)| self.make_void(word));
         if !alone.accesses.iter().all(|access| is_in(access) || is_out(access)) {
             self.spread(part, start, era);
             return;
@@ -442,6 +446,8 @@ impl<A: KeepsPlain> Possible<A> {
                 for word in words.map(|index| number * BLOCK_BYTES + index * WORD_BYTES) {
                     if part.cells.remove(&word).is_some() {
                         self.counts.words.fetch_sub(1, Ordering::Relaxed);
+                        // From now on nobody would know of it when the word is forgotten.
+                        self.make_void(word);
                     }
                 }
             }
@@ -538,10 +544,10 @@ impl<A: KeepsPlain> Possible<A> {
             return;
         }
         for last in self.blocks.iter().flat_map(|block| [&block.english, &block.hebrew]) {
-            let mut step = StepId(last.load(Ordering::Relaxed));
+            let mut step = last.get();
             if step.is_some() {
                 visit(&mut step);
-                last.store(step.0, Ordering::Relaxed);
+                last.set(step);
             }
         }
         for part in &self.parts {

@@ -9,12 +9,13 @@
 //!
 //! [`TaskAnalysis::ONLY_RACES`]: keirin_core::analysis::tasks::TaskAnalysis::ONLY_RACES
 
+use crate::arena::{self, MayBeZero};
 use crate::layout::WORD_BYTES;
 use keirin_core::analysis::tasks::TaskAnalysis;
 use keirin_core::event::AccessKind;
 
 /// Words that a thread remembers.
-const ENTRIES: usize = 1 << 12;
+const ENTRIES: usize = 1 << 13;
 /// An address has 47 bits, of which a word needs three less. Above them an entry has as much of the phase as there is room for.
 const PHASE_SHIFT: u32 = 44;
 const PHASES: u32 = 1 << (u64::BITS - PHASE_SHIFT);
@@ -76,6 +77,9 @@ struct Entry {
     bytes: Bytes,
 }
 
+// SAFETY: numbers, of which zero is as good as any other.
+unsafe impl MayBeZero for Entry {}
+
 const NOTHING: Entry = Entry { word: 0, by: By { step: 0, under: 0 }, version: 0, bytes: Bytes(0) };
 
 /// What was forgotten.
@@ -94,8 +98,7 @@ pub(super) struct Told {
 
 impl Default for Told {
     fn default() -> Self {
-        // Not by way of the stack, which may be a small one.
-        let entries = vec![NOTHING; ENTRIES].try_into().unwrap_or_else(|_| unreachable!("there are so many"));
+        let entries = arena::zeros(ENTRIES).try_into().unwrap_or_else(|_| unreachable!("there are so many"));
         Self { entries, phase: 0 }
     }
 }
