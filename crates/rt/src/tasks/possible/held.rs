@@ -220,3 +220,33 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             || self.has_done(worker, under, (kind, addr, size))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: usize = 0x10_0000;
+
+    fn addresses(taken: &[HeldBack]) -> Vec<usize> {
+        taken.iter().map(|held| held.what.addr - BASE).collect()
+    }
+
+    #[test]
+    fn what_is_taken_of_a_range_is_what_accesses_it() {
+        let mut held = Held::default();
+        // One reaches over the end of its stretch, and one has the number of the first stretch although it lies elsewhere.
+        let far = STRETCH_BYTES * STRETCHES;
+        for (offset, size) in [(0, 8), (STRETCH_BYTES - 8, 16), (STRETCH_BYTES + 8, 8), (far, 8), (4, 4)] {
+            let what = What { kind: AccessKind::Read, addr: BASE + offset, size, place: 0 };
+            held.push(what, LocksetId::EMPTY, 0);
+        }
+        let second = BASE + STRETCH_BYTES;
+        assert_eq!(addresses(&held.take_of(second, second + 8)), [STRETCH_BYTES - 8]);
+        assert_eq!(addresses(&held.take_of(second, second + 8)), [0; 0], "it was taken");
+        assert_eq!(addresses(&held.take_of(BASE + 4, BASE + 8)), [4, 0]);
+        assert_eq!(addresses(&held.take_of(second, second + 16)), [STRETCH_BYTES + 8]);
+        let left: Vec<_> = held.take_all().into_iter().filter(|held| held.what.size > 0).collect();
+        assert_eq!(addresses(&left), [far]);
+        assert_eq!(addresses(&held.take_of(BASE + far, BASE + far + 8)), [0; 0], "all were taken");
+    }
+}

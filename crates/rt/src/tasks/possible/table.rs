@@ -446,8 +446,8 @@ impl<A: KeepsPlain> Possible<A> {
                 for word in words.map(|index| number * BLOCK_BYTES + index * WORD_BYTES) {
                     if part.cells.remove(&word).is_some() {
                         self.counts.words.fetch_sub(1, Ordering::Relaxed);
-                        // From now on nobody would know of it when the word is forgotten.
-                        self.make_void(word);
+                        // Something may have been told there, which is void when the word is forgotten.
+                        self.hold(word, WORD_BYTES);
                     }
                 }
             }
