@@ -17,6 +17,14 @@ const ACTOR_SHIFT: u32 = Compact::SITE_BITS + Compact::TIME_BITS;
 const PLACE: u64 = (1 << Compact::SITE_BITS) - 1;
 
 impl Word {
+    /// True if the thread that has its usual note at a place (`tls::note`) is noted there as having accessed some bytes in its epoch: what
+    /// [`Word::knows`] finds as well, if it looks at more.
+    #[inline(always)]
+    pub(crate) fn notes(&self, place: usize, epoch: u64, kind: AccessKind, mask: u8) -> bool {
+        let noted = noted(kind, mask);
+        (self.0[place].load(Ordering::Acquire) ^ epoch) & (!NOTED | noted) == noted
+    }
+
     /// True if an access of some bytes tells nothing new: what the hooks look for (see `abi::access`), without the lock, for accesses that
     /// did not come through them. `epoch` is that of the calling thread, as a packed cell has it.
     #[inline]
@@ -53,10 +61,7 @@ impl Word {
                         || same(high_second, epoch))
             }
             _ => {
-                let noted = match kind {
-                    AccessKind::Read => u64::from(mask),
-                    AccessKind::Write => u64::from(mask) << NOTED_WRITES,
-                };
+                let noted = noted(kind, mask);
                 [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
             }
         };
@@ -366,6 +371,15 @@ impl<A: Shadowed> Locked<'_, A> {
         }
         self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
         true
+    }
+}
+
+/// The bits that a note must have so that it tells of an access of some bytes.
+#[inline(always)]
+fn noted(kind: AccessKind, mask: u8) -> u64 {
+    match kind {
+        AccessKind::Read => u64::from(mask),
+        AccessKind::Write => u64::from(mask) << NOTED_WRITES,
     }
 }
 
