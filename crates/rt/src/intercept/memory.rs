@@ -181,4 +181,26 @@ mod tests {
             }
         }
     }
+    /// Nothing behind the memory is looked at: it may not be there.
+    #[test]
+    fn a_comparison_stays_within_the_memory() {
+        const PAGE: usize = crate::layout::PAGE_BYTES;
+        let memory = crate::arena::map(2 * PAGE);
+        // SAFETY: both pages were just mapped.
+        assert_eq!(unsafe { libc::mprotect(memory.add(PAGE).cast(), PAGE, libc::PROT_NONE) }, 0);
+        for size in 0..40 {
+            let other = vec![0; size];
+            // SAFETY: the memory ends where the first page does.
+            let (before_end, found) = unsafe {
+                let before_end = memory.add(PAGE - size);
+                (
+                    before_end,
+                    [compared(before_end, other.as_ptr(), size), compared(other.as_ptr(), before_end, size)],
+                )
+            };
+            assert_eq!(found, [(size, 0); 2], "{before_end:?}");
+        }
+        // SAFETY: nobody uses it any more.
+        unsafe { crate::arena::unmap(memory, 2 * PAGE) };
+    }
 }
