@@ -35,8 +35,9 @@ struct Shard {
     misses: u32,
 }
 
-/// After so many times the other shards are looked at.
+/// After so many times the other shards are looked at; for blocks of more bytes each time: to have their pages from the kernel takes longer.
 const LOOK_AROUND: u32 = 64;
+const MANY_BYTES: usize = 4096;
 
 static SHARD: [Spin<Shard>; SHARDS] =
     [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES], misses: 0 }) }; SHARDS];
@@ -154,7 +155,7 @@ impl Shard {
     fn take(&mut self, class: usize, size: usize) -> *mut u8 {
         if self.free[class] == 0 {
             self.misses += 1;
-            if self.misses.is_multiple_of(LOOK_AROUND) {
+            if size >= MANY_BYTES || self.misses.is_multiple_of(LOOK_AROUND) {
                 self.free[class] = gathered(class);
             }
         }
@@ -289,5 +290,19 @@ mod tests {
             (first, Arena.alloc(layout))
         };
         assert_eq!(again.0, again.1);
+    }
+    #[test]
+    fn many_bytes_are_used_again_wherever_they_were_given_back() {
+        let layout = Layout::from_size_align(20_000, 8).expect("a layout");
+        let blocks = (0..32).map(|_| {
+            // SAFETY: the size is not zero.
+            let block = unsafe { Arena.alloc(layout) } as usize;
+            // SAFETY: it was just allocated with this layout.
+            let give_back = move || unsafe { Arena.dealloc(block as *mut u8, layout) };
+            std::thread::spawn(give_back).join().expect("it is given back");
+            block
+        });
+        let different: std::collections::BTreeSet<usize> = blocks.collect();
+        assert!(different.len() <= 2, "{different:x?}");
     }
 }

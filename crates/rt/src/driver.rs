@@ -345,7 +345,7 @@ impl<A: Shadowed> Driver<A> {
         }
     }
 
-    /// The thread has done what it may do again and keep for itself.
+    /// The thread has done what it may do again and keep for itself. True if there is no room for that, and it is time to make some.
     #[inline]
     fn begin_quiet(
         thread: &mut Thread,
@@ -353,18 +353,21 @@ impl<A: Shadowed> Driver<A> {
         operation: AtomicOperation,
         mask: u8,
         locked: &mut Locked<'_, A>,
-    ) {
+    ) -> bool {
+        // Now and then, for a variable that is used often beside others that are not.
         const CROWDED: u32 = 32;
         let kind = operation.kind;
         if !locked.may_be_quiet(Self::state(thread), new, kind, mask) {
-            return;
+            return false;
         }
-        let Some(operation) = A::quiet(Self::state(thread), new, operation) else { return };
+        let Some(operation) = A::quiet(Self::state(thread), new, operation) else { return false };
         thread.quiet = thread.quiet.or_else(quiet::Table::claim);
-        let Some(entries) = thread.quiet else { return };
-        if !locked.begin_quiet(kind, mask, entries, operation) {
-            thread.crowded = (thread.crowded + 1) % CROWDED;
+        let Some(entries) = thread.quiet else { return false };
+        if locked.begin_quiet(kind, mask, entries, operation) {
+            return false;
         }
+        thread.crowded = (thread.crowded + 1) % CROWDED;
+        thread.crowded == 1
     }
 
     /// An atomic operation, which `perform` does. `quiet`: it is this load, or this relaxed read-modify-write.
@@ -402,18 +405,13 @@ impl<A: Shadowed> Driver<A> {
             let (kind, order) = perform();
             if let Some(new) = simple {
                 Self::atomic_again(thread, &mut locked, new, AtomicOperation { kind, order }, mask);
-                if let Some(operation) = quiet {
-                    Self::begin_quiet(thread, new, operation, mask, &mut locked);
-                }
+                let is_crowded = quiet
+                    .is_some_and(|operation| Self::begin_quiet(thread, new, operation, mask, &mut locked));
                 drop(locked);
                 if order.releases() && kind != AtomicKind::Load {
                     self.next_epoch(thread);
                 }
-                if quiet.is_some()
-                    && thread.crowded == 1
-                    && let Some(entries) = thread.quiet
-                {
-                    // Now and then, for a variable that is used often beside others that are not.
+                if let Some(entries) = thread.quiet.filter(|_| is_crowded) {
                     let keep = |word, mask| Self::keep_quiet(entries, word, mask);
                     entries.make_room(quiet::key(word, mask), keep);
                 }

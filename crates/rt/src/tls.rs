@@ -167,6 +167,12 @@ pub(crate) fn set_note(offset: usize) {
     set::<NOTE>(offset);
 }
 
+/// Where this thread is noted as a reader: in bytes, as [`set_note`] has told it, which is never more than the size of a word.
+#[inline(always)]
+pub(crate) fn note() -> usize {
+    get::<NOTE>()
+}
+
 /// Tells the hooks which step the calling thread is at, if what that has done without locks need not be told again; 0: tell
 /// everything.
 #[inline]

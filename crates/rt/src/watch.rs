@@ -35,10 +35,11 @@ use crate::driver::Driver;
 use crate::options::Options;
 use crate::rust::sections::{self, Sections, ToWatcher};
 use crate::rust::{joins, tasks::tell_untold};
+use crate::shadow::Word;
 use crate::thread::{BUSY, ENDED, Inside, Look, MISSED, Registry, Thread, is_inside, is_known};
 use crate::watcher::Watcher;
 use crate::{
-    learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
+    layout, learned, modules, openmp, regions, start, steering, tasks as tasks_of_program, tbb, telling, tls,
 };
 use keirin_core::analysis::fasttrack::{Compact, FastTrack};
 use keirin_core::event::{AccessKind, Op, RegionId, ThreadId};
@@ -302,6 +303,24 @@ pub(crate) fn shortest(kind: AccessKind, addr: usize, size: usize, pc: usize) ->
     }
     let Some(mut inside) = Inside::enter_quietly() else { return false };
     Driver::<FastTrack<Compact>>::shortest(&mut inside, epoch, kind, addr, size, pc)
+}
+
+/// True if eight bytes are a word that nobody but the calling thread accesses.
+#[inline(always)]
+pub(crate) fn is_own(addr: usize) -> bool {
+    let epoch = tls::epoch();
+    epoch != 0 && addr.is_multiple_of(layout::WORD_BYTES) && Word::of(addr).own_cell(epoch).is_some()
+}
+
+/// The same as [`shortest`] for such a word, and nothing else.
+#[inline(always)]
+pub(crate) fn shortest_own(kind: AccessKind, addr: usize, pc: usize) -> bool {
+    let epoch = tls::epoch();
+    if epoch == 0 {
+        return false;
+    }
+    let Some(mut inside) = Inside::enter_quietly() else { return false };
+    Driver::<FastTrack<Compact>>::shortest_own(&mut inside, epoch, kind, addr, pc)
 }
 
 /// An access, mostly of at most sixteen bytes. True if that was all. (Nothing in here can fail, so nothing is guarded.)

@@ -435,7 +435,7 @@ fn note_slow(pc: usize) {
 
 /// What follows if there may be something to do: the shortest way, which calls nothing, and else the others, in functions of their own.
 macro_rules! slow {
-    ($($read:ident $write:ident $both:ident $size:literal $read_on:ident $write_on:ident $both_on:ident;)+) => {
+    ($($read:ident $write:ident $both:ident $size:tt $read_on:ident $write_on:ident $both_on:ident;)+) => {
         $(
             slow!(@one $read, Read, $size, $read_on, short_read);
             slow!(@one $write, Write, $size, $write_on, short_write);
@@ -443,7 +443,32 @@ macro_rules! slow {
             slow!(@one $both, Write, $size, $both_on, short_read_write);
         )+
     };
-    (@one $name:ident, $kind:ident, $size:literal, $on:ident, $tell:ident) => {
+    // Those of a word try one way more. Which one is seen in a function that need not save anything.
+    (@one $name:ident, $kind:ident, 8, $on:ident, $tell:ident) => {
+        extern "C" fn $name(addr: usize, pc: usize) {
+            #[inline(never)]
+            extern "C" fn own(addr: usize, pc: usize) {
+                if !watch::shortest_own(AccessKind::$kind, addr, pc) {
+                    $on(addr, pc);
+                }
+            }
+            #[inline(never)]
+            extern "C" fn not_own(addr: usize, pc: usize) {
+                if !watch::shortest(AccessKind::$kind, addr, 8, pc) {
+                    $on(addr, pc);
+                }
+            }
+            #[cfg(test)]
+            note_slow(pc);
+            if watch::is_own(addr) { own(addr, pc) } else { not_own(addr, pc) }
+        }
+
+        #[inline(never)]
+        extern "C" fn $on(addr: usize, pc: usize) {
+            watch::$tell(addr, 8, pc);
+        }
+    };
+    (@one $name:ident, $kind:ident, $size:tt, $on:ident, $tell:ident) => {
         extern "C" fn $name(addr: usize, pc: usize) {
             #[cfg(test)]
             note_slow(pc);

@@ -43,6 +43,24 @@ impl<A: Shadowed> Driver<A> {
         done
     }
 
+    /// The same for a word with a cell that nobody else has accessed.
+    #[inline(always)]
+    pub(crate) fn shortest_own(
+        thread: &mut Thread,
+        epoch: u64,
+        kind: AccessKind,
+        addr: usize,
+        pc: usize,
+    ) -> bool {
+        let word = Word::of(addr);
+        let Some(cell) = word.own_cell(epoch) else { return false };
+        let size = layout::WORD_BYTES as u32;
+        let (Some(place), 0) = (thread.recent_place(pc, size), thread.ignoring) else { return false };
+        let done = word.access_own(epoch | u64::from(place), kind, cell);
+        thread.accesses += u64::from(done);
+        done
+    }
+
     /// The commonest accesses, without asking the analysis in full. False: it must be asked.
     #[inline(always)]
     pub(crate) fn shortcut(

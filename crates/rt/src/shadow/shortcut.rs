@@ -16,7 +16,36 @@ const ACTOR_SHIFT: u32 = Compact::SITE_BITS + Compact::TIME_BITS;
 /// The bits of such a number that tell the place.
 const PLACE: u64 = (1 << Compact::SITE_BITS) - 1;
 
+/// True if two numbers are a cell of all bytes that nobody but the thread has accessed.
+#[inline(always)]
+fn is_own(new: u64, [first, second]: [u64; 2]) -> bool {
+    // Its shape and its actor are looked at together.
+    (first ^ new) >> ACTOR_SHIFT == ALL_OF_HALF >> ACTOR_SHIFT
+        && (second == 0 || (second ^ new) >> ACTOR_SHIFT == 0)
+}
+
+/// What an access makes of such a cell. None: nothing changes.
+#[inline(always)]
+fn own_access(new: u64, kind: AccessKind, [first, second]: [u64; 2]) -> Option<[u64; 2]> {
+    let wrote = (first ^ new) >> Compact::SITE_BITS == ALL_OF_HALF >> Compact::SITE_BITS;
+    match kind {
+        // The hooks have seen that it was not accessed in this epoch. It was by the first of two words, told again.
+        AccessKind::Read if wrote || (second ^ new) >> Compact::SITE_BITS == 0 => None,
+        AccessKind::Read => Some([first, new]),
+        AccessKind::Write if wrote => Some([first, 0]),
+        AccessKind::Write => Some([new | ALL_OF_HALF, 0]),
+    }
+}
+
 impl Word {
+    /// True if the thread that has its usual note at a place (`tls::note`) is noted there as having accessed some bytes in its epoch: what
+    /// [`Word::knows`] finds as well, if it looks at more.
+    #[inline(always)]
+    pub(crate) fn notes(&self, place: usize, epoch: u64, kind: AccessKind, mask: u8) -> bool {
+        let noted = noted(kind, mask);
+        (self.0[place].load(Ordering::Acquire) ^ epoch) & (!NOTED | noted) == noted
+    }
+
     /// True if an access of some bytes tells nothing new: what the hooks look for (see `abi::access`), without the lock, for accesses that
     /// did not come through them. `epoch` is that of the calling thread, as a packed cell has it.
     #[inline]
@@ -53,10 +82,7 @@ impl Word {
                         || same(high_second, epoch))
             }
             _ => {
-                let noted = match kind {
-                    AccessKind::Read => u64::from(mask),
-                    AccessKind::Write => u64::from(mask) << NOTED_WRITES,
-                };
+                let noted = noted(kind, mask);
                 [low, high, high_second].iter().any(|note| (note ^ epoch) & (!NOTED | noted) == noted)
             }
         };
@@ -73,18 +99,10 @@ impl Word {
             return head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT
                 && self.shortcut_shared::<A>(thread, new, kind, head);
         }
-        // A cell that nobody else has accessed, mostly: its shape and its actor are looked at together.
-        let is_own = (low ^ new) >> ACTOR_SHIFT == ALL_OF_HALF >> ACTOR_SHIFT
-            && (head == 0 || (head ^ new) >> ACTOR_SHIFT == 0);
-        let [first, second] = if is_own {
-            let wrote = (low ^ new) >> Compact::SITE_BITS == ALL_OF_HALF >> Compact::SITE_BITS;
-            match kind {
-                // The hooks have seen that it was not accessed in this epoch. It was by the first of two words, told again.
-                AccessKind::Read if wrote || (head ^ new) >> Compact::SITE_BITS == 0 => return true,
-                AccessKind::Read => [low, new],
-                AccessKind::Write if wrote => [low, 0],
-                AccessKind::Write => [new | ALL_OF_HALF, 0],
-            }
+        // A cell that nobody else has accessed, mostly.
+        let [first, second] = if is_own(new, [low, head]) {
+            let Some(after) = own_access(new, kind, [low, head]) else { return true };
+            after
         } else {
             if !self.is_of(low, head, 0xf) {
                 return false;
@@ -93,13 +111,32 @@ impl Word {
             let Some([first, second]) = after else { return false };
             [first | ALL_OF_HALF, second]
         };
+        self.put_alike([low, head], [first, second])
+    }
+
+    /// The two numbers of the one cell of all bytes, if it is nobody's but that of the thread whose epoch is given.
+    #[inline(always)]
+    pub(crate) fn own_cell(&self, epoch: u64) -> Option<[u64; 2]> {
+        let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
+        (low == high && head == high_second && is_own(epoch, [low, head])).then_some([low, head])
+    }
+
+    /// An access of all bytes of a word of which [`Word::own_cell`] gave the numbers. False: nothing was done, they are no longer the same.
+    #[inline(always)]
+    pub(crate) fn access_own(&self, new: u64, kind: AccessKind, cell: [u64; 2]) -> bool {
+        own_access(new, kind, cell).is_none_or(|after| self.put_alike(cell, after))
+    }
+
+    /// Puts the two numbers of a cell of all bytes in the place of others, if they are still there, and nobody is at the word.
+    #[inline(always)]
+    fn put_alike(&self, [low, head]: [u64; 2], [first, second]: [u64; 2]) -> bool {
         if self.0[1].compare_exchange(head, head | LOCKED, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         // They were looked at before. From now on nobody changes them.
         let same = self.0[0].load(Ordering::Relaxed) == low
-            && self.0[2].load(Ordering::Relaxed) == high
-            && self.0[3].load(Ordering::Relaxed) == high_second;
+            && self.0[2].load(Ordering::Relaxed) == low
+            && self.0[3].load(Ordering::Relaxed) == head;
         if same {
             self.0[0].store(first, Ordering::Relaxed);
             self.0[2].store(first, Ordering::Relaxed);
@@ -366,6 +403,15 @@ impl<A: Shadowed> Locked<'_, A> {
         }
         self.note(new >> Compact::SITE_BITS << Compact::SITE_BITS, kind, mask);
         true
+    }
+}
+
+/// The bits that a note must have so that it tells of an access of some bytes.
+#[inline(always)]
+fn noted(kind: AccessKind, mask: u8) -> u64 {
+    match kind {
+        AccessKind::Read => u64::from(mask),
+        AccessKind::Write => u64::from(mask) << NOTED_WRITES,
     }
 }
 

@@ -488,6 +488,10 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         drop(tasks);
         telling::final_counts(thread);
         tls::set_task(0);
+        tls::set_pending(super::Pending::none());
+        tls::set_recent(0, 0);
+        // Nobody who joins it needs anything of that, and not all threads are joined: those of a scope are waited for in another way.
+        self.drop_state(thread);
         thread.shrink();
         Registry::with(|registry| {
             if let Some(entry) = registry.entry(id) {

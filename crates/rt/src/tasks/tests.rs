@@ -540,6 +540,26 @@ fn gaps_within_calls_online_are_those_offline() {
     assert!(found.get() > 0, "there is something to find");
 }
 
+/// Not all threads are joined, and those of a scope never are.
+#[test]
+fn a_thread_that_has_ended_keeps_nothing() {
+    let case = Case::new(PtRacer { goes_on: true });
+    // SAFETY: it was just made, and belongs to this thread until the end of the test.
+    let thread = unsafe { &mut *case.thread };
+    for is_joined in [false, true, false] {
+        let id = case.driver.forked(thread, 1).expect("there is room for it");
+        let child =
+            Registry::with(|registry| registry.entry(id).map(|entry| entry.thread)).expect("an entry");
+        assert_eq!(case.driver.workers.lock().len(), 2);
+        // SAFETY: it was just made; nobody else uses it.
+        case.driver.ended(unsafe { &mut *child });
+        assert_eq!(case.driver.workers.lock().len(), 1);
+        if is_joined {
+            case.driver.joined(thread, id, 2);
+        }
+    }
+}
+
 /// A write under a lock, and the same again in the next step, to which a task is parallel that takes no lock. The second one is told by a
 /// hook, which every other deed is.
 #[test]

@@ -4,7 +4,7 @@ use super::{
     RACES, is_on, read, short_read, short_write, shortcut, task_shortcut_of, tasks_of_program, watcher, write,
 };
 use crate::driver::Driver;
-use crate::shadow::{Word, words};
+use crate::shadow::{Word, Words, words};
 use crate::thread::Inside;
 use crate::watcher::Watcher;
 use crate::{layout, tls};
@@ -164,6 +164,9 @@ pub(crate) fn accesses(ranges: &Ranges, pc: usize) {
 /// A plain read of any number of bytes, told by no hook of an access.
 #[inline]
 pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
+    if tls::epoch() != 0 {
+        return range_of_races::<true>(addr, size, pc);
+    }
     if !range_shortcut(AccessKind::Read, addr, size, pc) {
         read(addr, size, pc);
     }
@@ -172,59 +175,66 @@ pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
 /// The same for a write.
 #[inline]
 pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {
+    if tls::epoch() != 0 {
+        return range_of_races::<false>(addr, size, pc);
+    }
     if !range_shortcut(AccessKind::Write, addr, size, pc) {
         write(addr, size, pc);
     }
 }
 
-/// What the hooks of accesses do first, for other accesses. True if that was all.
+/// What the hooks of accesses do first, for other accesses of a thread that the default analysis does not watch, or not yet. True if that was all.
 #[inline]
 fn range_shortcut(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
     if !is_on() || !layout::is_program(addr, size) {
         return false;
     }
-    if RACES.load(Ordering::Relaxed).is_null() {
-        // What is copied is read and written by one call.
-        let run_at = pc + usize::from(kind == AccessKind::Read);
-        if tasks_of_program::is_known_or_expected(kind, addr, size, run_at) {
-            return true;
-        }
-        if matches!(size, 1 | 2 | 4 | 8 | 16) {
-            return task_shortcut_of(kind, addr, size, pc, run_at);
-        }
-        let Some(tell) = tasks_of_program::copy_access().filter(|_| size > 0) else { return false };
-        return Inside::enter_quietly().is_some_and(|mut inside| tell(&mut inside, kind, (addr, size), pc));
+    if !RACES.load(Ordering::Relaxed).is_null() {
+        return shortcut(kind, addr, size, pc);
     }
-    match kind {
-        AccessKind::Read => range_of_races::<true>(addr, size, pc),
-        AccessKind::Write => range_of_races::<false>(addr, size, pc),
+    // What is copied is read and written by one call.
+    let run_at = pc + usize::from(kind == AccessKind::Read);
+    if tasks_of_program::is_known_or_expected(kind, addr, size, run_at) {
+        return true;
     }
+    if matches!(size, 1 | 2 | 4 | 8 | 16) {
+        return task_shortcut_of(kind, addr, size, pc, run_at);
+    }
+    let Some(tell) = tasks_of_program::copy_access().filter(|_| size > 0) else { return false };
+    Inside::enter_quietly().is_some_and(|mut inside| tell(&mut inside, kind, (addr, size), pc))
 }
 
-/// The same for the default analysis, of reads or of writes. (Written out for each: copies are made at every turn.)
+/// A range of the default analysis, of reads or of writes. (Written out for each: copies are made at every turn. A thread that has an epoch is watched by
+/// it, and nothing is recorded.)
 #[inline(never)]
-fn range_of_races<const READS: bool>(addr: usize, size: usize, pc: usize) -> bool {
+fn range_of_races<const READS: bool>(addr: usize, size: usize, pc: usize) {
     let kind = if READS { AccessKind::Read } else { AccessKind::Write };
-    let epoch = tls::epoch();
-    if epoch == 0 {
-        return shortcut_of_unknown(kind, addr, size, pc);
-    }
+    let (epoch, place) = (tls::epoch(), tls::note() / size_of::<u64>());
     let mut rest = words(addr, size);
-    loop {
-        let Some((word, mask)) = rest.peek() else { return true };
-        if !Word::of(word).knows(epoch, kind, mask) {
-            break;
+    while let Some((word, mask)) = rest.peek() {
+        // Mostly bytes that are compared again and again.
+        let word = Word::of(word);
+        if !word.notes(place, epoch, kind, mask) && !word.knows(epoch, kind, mask) {
+            return tell_range::<READS>(rest, addr, size, pc);
         }
         rest.next();
     }
-    let Some(mut inside) = Inside::enter_quietly() else { return false };
-    Driver::<FastTrack<Compact>>::shortcut_range(&mut inside, (epoch, kind, pc), size, rest)
 }
 
-#[cold]
+/// The same for words that tell something new; `rest` are those that remain.
 #[inline(never)]
-fn shortcut_of_unknown(kind: AccessKind, addr: usize, size: usize, pc: usize) -> bool {
-    shortcut(kind, addr, size, pc)
+fn tell_range<const READS: bool>(rest: Words, addr: usize, size: usize, pc: usize) {
+    let kind = if READS { AccessKind::Read } else { AccessKind::Write };
+    let is_watched = is_on() && layout::is_program(addr, size);
+    let done = is_watched
+        && Inside::enter_quietly().is_some_and(|mut inside| {
+            Driver::<FastTrack<Compact>>::shortcut_range(&mut inside, (tls::epoch(), kind, pc), size, rest)
+        });
+    match kind {
+        _ if done => {}
+        AccessKind::Read => read(addr, size, pc),
+        AccessKind::Write => write(addr, size, pc),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use super::alone;
 use super::machine::{ACTORS, Deed, Machine};
+use crate::layout::WORD_BYTES;
+use crate::quiet;
+use crate::shadow::Word;
 use keirin_core::event::{AccessKind, AtomicKind, MemoryOrder};
 use proptest::prelude::*;
 
@@ -110,6 +113,29 @@ fn what_was_freed_is_nobodys() {
     let verdict = machine.perform(2, Deed::Access { kind: AccessKind::Write, byte: 8, size: 4 });
     assert!(verdict.iter().all(|(_, races)| races.is_empty()));
     machine.check();
+}
+
+/// A variable whose place was taken by another one gets it now and then; what is kept about a third one stays where it is.
+#[test]
+fn who_has_a_place_keeps_it() {
+    let _alone = alone();
+    // So many words further on a variable has the same place.
+    const FURTHER: usize = 512 * WORD_BYTES;
+    let mut machine = Machine::new(BASE, FURTHER / WORD_BYTES + WORDS);
+    let look =
+        |byte: usize| Deed::Atomic { kind: AtomicKind::Load, order: MemoryOrder::Acquire, byte, size: 4 };
+    let [first, crowded, other] = [8, 8 + FURTHER, 16];
+    for byte in [first, first, first, crowded, crowded, crowded, other, other, other] {
+        machine.perform(0, look(byte));
+    }
+    let entries = machine.threads[0].quiet.expect("the thread keeps something");
+    let is_kept = |byte: usize| {
+        let word = Word::of(machine.address(byte));
+        let key = quiet::key_of_loads(word, 0xf);
+        entries.entry(key).is_about(key)
+    };
+    assert_eq!(machine.threads[0].crowded, 1, "two have the same place");
+    assert_eq!([first, crowded, other].map(is_kept), [false, true, true]);
 }
 
 /// What threads do to a flag of so many bytes, and to data beside it: mostly they look at the flag.

@@ -3,7 +3,7 @@
 use super::alone;
 use super::machine::{Deed, Machine, Told, Verdict, deed, remembered};
 use crate::abi::access::*;
-use crate::shadow::{Word, words};
+use crate::shadow::{Word, place_of_note, words};
 use crate::tls;
 use keirin_core::event::AccessKind;
 use proptest::prelude::*;
@@ -52,10 +52,16 @@ fn is_left_out(machine: &Machine, actor: usize, kind: AccessKind, byte: usize, s
     answers.first() == Some(&true)
 }
 
-/// True if the access is left out where no hook tells it.
+/// True if the access is left out where no hook tells it. A look at a note alone says so of no other.
 fn is_known(machine: &Machine, actor: usize, kind: AccessKind, byte: usize, size: usize) -> bool {
-    let epoch = machine.threads[actor].epoch_bits();
-    words(machine.address(byte), size).all(|(word, mask)| Word::of(word).knows(epoch, kind, mask))
+    let thread = &machine.threads[actor];
+    let (epoch, place) = (thread.epoch_bits(), place_of_note(thread.actor));
+    let is_known = |(word, mask): (usize, u8)| {
+        let (word, known) = (Word::of(word), Word::of(word).knows(epoch, kind, mask));
+        assert!(known || !word.notes(place, epoch, kind, mask), "it is noted and not known");
+        known
+    };
+    words(machine.address(byte), size).all(is_known)
 }
 
 /// A race as it was told: byte, later thread and time, earlier thread and time.

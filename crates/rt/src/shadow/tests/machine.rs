@@ -104,8 +104,14 @@ pub(super) fn tell_access(
 ) {
     let epoch = thread.epoch_bits();
     let done = if matches!(size, 1 | 2 | 4 | 8 | 16) {
-        Driver::<Races>::shortest(thread, epoch, kind, addr, size, pc)
-            || driver.shortcut(thread, kind, addr, size, pc)
+        // As the hooks of a word choose.
+        let is_own =
+            size == WORD_BYTES && addr.is_multiple_of(WORD_BYTES) && Word::of(addr).own_cell(epoch).is_some();
+        (if is_own {
+            Driver::<Races>::shortest_own(thread, epoch, kind, addr, pc)
+        } else {
+            Driver::<Races>::shortest(thread, epoch, kind, addr, size, pc)
+        }) || driver.shortcut(thread, kind, addr, size, pc)
     } else {
         Driver::<Races>::shortcut_range(thread, (epoch, kind, pc), size, words(addr, size))
     };

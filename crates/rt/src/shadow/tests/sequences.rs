@@ -63,3 +63,22 @@ fn bytes_of_two_kinds_need_no_table() {
     write(&mut machine, 5);
     assert_eq!(kept(), 0, "two again");
 }
+
+/// A thread accesses a word that nobody else does, after a half of it in the same epoch: the other half is news.
+#[test]
+fn a_word_is_accessed_after_one_of_its_halves() {
+    let kinds = [AccessKind::Read, AccessKind::Write];
+    for (half, first, second) in [0, 4]
+        .into_iter()
+        .flat_map(|half| kinds.map(|first| kinds.map(|second| (half, first, second))))
+        .flatten()
+    {
+        let _alone = alone();
+        let mut machine = Machine::new(BASE, WORDS);
+        machine.perform(2, Deed::Access { kind: AccessKind::Write, byte: 8, size: 8 });
+        machine.perform(2, Deed::Fence { order: MemoryOrder::Release });
+        machine.perform(2, Deed::Access { kind: first, byte: 8 + half, size: 4 });
+        machine.perform(2, Deed::Access { kind: second, byte: 8, size: 8 });
+        machine.check();
+    }
+}
