@@ -33,14 +33,18 @@ struct Shard {
     free: [usize; CLASSES],
     /// How often there was no free block.
     misses: u32,
+    /// A bit for each class: other shards had some when they were looked at last.
+    found: u64,
 }
+const _: () = assert!(CLASSES <= u64::BITS as usize);
 
-/// After so many times the other shards are looked at; for blocks of more bytes each time: to have their pages from the kernel takes longer.
+/// After so many times the other shards are looked at. Each time, if that has helped before: where one thread takes blocks that another one gives back,
+/// their number would grow without end. And each time for blocks of more bytes: to have their pages from the kernel takes longer.
 const LOOK_AROUND: u32 = 64;
 const MANY_BYTES: usize = 4096;
 
 static SHARD: [Spin<Shard>; SHARDS] =
-    [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES], misses: 0 }) }; SHARDS];
+    [const { Spin::new(Shard { next: 0, end: 0, free: [0; CLASSES], misses: 0, found: 0 }) }; SHARDS];
 
 /// Bytes that were taken from the kernel and not given back.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
@@ -154,9 +158,11 @@ fn gathered(class: usize) -> usize {
 impl Shard {
     fn take(&mut self, class: usize, size: usize) -> *mut u8 {
         if self.free[class] == 0 {
-            self.misses += 1;
-            if size >= MANY_BYTES || self.misses.is_multiple_of(LOOK_AROUND) {
+            self.misses = self.misses.wrapping_add(1);
+            let bit = 1 << class;
+            if self.found & bit != 0 || size >= MANY_BYTES || self.misses.is_multiple_of(LOOK_AROUND) {
                 self.free[class] = gathered(class);
+                self.found = if self.free[class] == 0 { self.found & !bit } else { self.found | bit };
             }
         }
         let free = self.free[class];
@@ -291,6 +297,34 @@ mod tests {
         };
         assert_eq!(again.0, again.1);
     }
+
+    #[test]
+    fn who_takes_what_another_gives_back_needs_no_more_than_are_in_use() {
+        const AT_ONCE: usize = 50;
+        let layout = Layout::from_size_align(3_000, 8).expect("a layout");
+        let (give, given) = std::sync::mpsc::channel::<Vec<usize>>();
+        let (done, ready) = std::sync::mpsc::channel();
+        let other = std::thread::spawn(move || {
+            for blocks in given {
+                // SAFETY: they were allocated with this layout, and are nobody's any more.
+                blocks.iter().for_each(|block| unsafe { Arena.dealloc(*block as *mut u8, layout) });
+                done.send(()).expect("somebody waits");
+            }
+        });
+        let mut different = std::collections::BTreeSet::new();
+        for _ in 0..500 {
+            // SAFETY: the size is not zero.
+            let blocks: Vec<usize> = (0..AT_ONCE).map(|_| unsafe { Arena.alloc(layout) } as usize).collect();
+            different.extend(blocks.iter().copied());
+            give.send(blocks).expect("somebody listens");
+            ready.recv().expect("they are given back");
+        }
+        drop(give);
+        other.join().expect("it ends");
+        // Some more, as long as nobody knows that others have some.
+        assert!(different.len() <= 4 * AT_ONCE, "{} blocks", different.len());
+    }
+
     #[test]
     fn many_bytes_are_used_again_wherever_they_were_given_back() {
         let layout = Layout::from_size_align(20_000, 8).expect("a layout");
