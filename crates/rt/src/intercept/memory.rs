@@ -181,6 +181,7 @@ mod tests {
             }
         }
     }
+
     /// Nothing behind the memory is looked at: it may not be there.
     #[test]
     fn a_comparison_stays_within_the_memory() {

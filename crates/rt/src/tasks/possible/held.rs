@@ -7,8 +7,8 @@
 //! They are told before anything of what the step knows, or others know of it, changes: before it ends, lets others know what it did, or
 //! learns what others did; and before its thread gives back some of the memory: that is compared with what others have done, and not kept, as
 //! nobody comes there later. Memory that another thread gives back meanwhile is another's when the
-//! step ends: what was held back of it is dropped (its [versions](super::Possible::versions_of) tell). What a thread holds back that still runs when the
-//! program ends is not told.
+//! step ends: what was held back of it is dropped (its [versions](super::Possible::versions_of) tell). Words far apart may share a version, and then what is
+//! held back of one is dropped when the other one is given back. What a thread holds back that still runs when the program ends is not told.
 //!
 //! **Who may touch what.** [`Held`]: its thread.
 

@@ -5,6 +5,8 @@
 //! races with is more than what a possible one does, for one branch less has to go the other way.) Other analyses say whether there is more to
 //! tell as long as neither locks nor blocks change; they have entries outside of blocks only.
 //!
+//! An entry counts for one word, step and set of locks, until the word is forgotten ([`Forgotten`]).
+//!
 //! **Who may touch what.** [`Told`]: its thread.
 //!
 //! [`TaskAnalysis::ONLY_RACES`]: keirin_core::analysis::tasks::TaskAnalysis::ONLY_RACES
