@@ -119,6 +119,9 @@ pub(super) struct Recent {
     first_turn: u64,
     /// Turns under some locks, by the number of the set. Those of this step go on.
     of_locks: Box<[(LocksetId, u64); Self::LOCKSETS]>,
+    /// Where the entries of this step may be: a bit for each stretch of memory, which others share. Most memory that is given back or got
+    /// has none, and need not be looked for.
+    stretches: u64,
 }
 
 // SAFETY: the entries belong to the value, and are reached through it only, or by the hooks of the thread that owns it.
@@ -135,16 +138,26 @@ impl Recent {
     const MOST_REMOVED: usize = 1 << 10;
     /// The largest access that is remembered.
     const LARGEST: usize = 16;
+    /// A stretch of memory that has a bit, as a power of two: no more of them are removed one by one than there are bits.
+    const STRETCH_SHIFT: u32 = 8;
 
     pub(super) fn new() -> Self {
         let of_locks = Box::new([(LocksetId::EMPTY, 0); Self::LOCKSETS]);
-        Self { entries: std::ptr::null_mut(), turn: 1, last_turn: 1, first_turn: 1, of_locks }
+        Self { entries: std::ptr::null_mut(), turn: 1, last_turn: 1, first_turn: 1, of_locks, stretches: 0 }
     }
 
     /// From now on all entries are void.
     pub(super) fn next_turn(&mut self) {
         self.begin_turn();
         self.first_turn = self.turn;
+        self.stretches = 0;
+    }
+
+    /// The bits of the stretches in which some bytes are, which must be few.
+    #[inline(always)]
+    fn stretches_of(addr: usize, end: usize) -> u64 {
+        let (first, last) = (addr >> Self::STRETCH_SHIFT, (end - 1) >> Self::STRETCH_SHIFT);
+        ((2 << (last - first)) - 1_u64).rotate_left((first % 64) as u32)
     }
 
     fn begin_turn(&mut self) {
@@ -202,10 +215,14 @@ impl Recent {
             self.next_turn();
             return true;
         }
-        // SAFETY: so many entries were mapped, and the number lies behind them.
+        // SAFETY: the number lies behind the entries.
+        unsafe { *self.entries.byte_add(REMOVALS_AT) += 1 };
+        let first = addr.saturating_sub(Self::LARGEST - 1) & !(PLACE_BYTES - 1);
+        if size == 0 || self.stretches & Self::stretches_of(first, addr + size) == 0 {
+            return false;
+        }
+        // SAFETY: so many entries were mapped.
         unsafe {
-            *self.entries.byte_add(REMOVALS_AT) += 1;
-            let first = addr.saturating_sub(Self::LARGEST - 1) & !(PLACE_BYTES - 1);
             for at in (first..addr + size).step_by(PLACE_BYTES) {
                 *self.entries.add(Self::place(AccessKind::Read, at)) = 0;
                 *self.entries.add(Self::place(AccessKind::Write, at)) = 0;
@@ -237,6 +254,7 @@ impl Recent {
 
     pub(super) fn add(&mut self, kind: AccessKind, addr: usize, size: usize) {
         if self.is_there() {
+            self.stretches |= Self::stretches_of(addr, addr + 1);
             // SAFETY: so many entries were mapped.
             unsafe { *self.entries.add(Self::place(kind, addr)) = Self::entry(self.turn, kind, addr, size) };
         }
@@ -262,6 +280,8 @@ impl Recent {
         !self.entries.is_null()
     }
 }
+
+const _: () = assert!(Recent::MOST_REMOVED >> Recent::STRETCH_SHIFT < 32);
 
 impl Drop for Recent {
     fn drop(&mut self) {
@@ -668,4 +688,35 @@ fn put_places(
         Change::Nothing | Change::Unknown | Change::Full => {}
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is in memory that becomes another's is taken out, wherever the memory and the access begin, and nothing that is far away.
+    #[test]
+    fn memory_of_another_is_taken_out() {
+        let border = 0x7000 << Recent::STRETCH_SHIFT;
+        let far = border + (3 << Recent::STRETCH_SHIFT);
+        for (addr, size) in [(border - 8, 16), (border - 1, 2), (border, 8), (border + 60, 4)] {
+            for (from, bytes) in [(border, 64), (addr, 1), (addr + size - 1, 1), (border - 700, 1024)] {
+                let mut recent = Recent::new();
+                recent.add(AccessKind::Read, addr, size);
+                recent.add(AccessKind::Write, far, 8);
+                let has = |recent: &Recent, kind, at, size| recent.has(recent.turn, kind, at, size);
+                assert!(has(&recent, AccessKind::Read, addr, size));
+                assert!(!recent.remove(from, bytes), "it is little");
+                assert!(!has(&recent, AccessKind::Read, addr, size), "{addr:#x} {size}, {from:#x} {bytes}");
+                assert!(has(&recent, AccessKind::Write, far, 8));
+                assert!(!recent.remove(far, 0));
+                assert!(has(&recent, AccessKind::Write, far, 8), "nothing was taken");
+                // What was told under other locks of the same step counts as well.
+                recent.begin_turn();
+                assert!(!recent.remove(far + 4, 1));
+                assert!(!recent.has(recent.first_turn, AccessKind::Write, far, 8));
+            }
+        }
+        tls::set_recent(0, 0);
+    }
 }

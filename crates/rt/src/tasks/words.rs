@@ -501,31 +501,56 @@ pub(super) fn forget_all(start: usize, size: usize) {
 
 fn forget_words<A: KeepsPlain>(addr: usize, size: usize, era: u32) {
     let mut any = false;
-    let (page, end) = (addr & !(PAGE_BYTES - 1), addr + size);
-    // Programs that tell objects and nothing else have little in most pages: what is not in use is not even looked at.
-    let in_use = |page: &usize| pages::is_in_use(TaskWord::of(*page).address());
-    let parts = (page..end).step_by(PAGE_BYTES).filter(in_use).flat_map(|page| {
-        let start = addr.max(page);
-        words(start, end.min(page + PAGE_BYTES) - start)
-    });
-    for (word, mask) in parts {
+    let (mut page, end) = (addr & !(PAGE_BYTES - 1), addr + size);
+    while page < end {
+        // Programs that tell objects and nothing else have little in most pages: what is not in use is not even looked at.
+        if pages::is_in_use(TaskWord::of(page).address()) {
+            any |= forget_in_page::<A>(addr.max(page), end.min(page + PAGE_BYTES), era);
+        }
+        page += PAGE_BYTES;
+    }
+    if any {
+        sections::memory_forgotten();
+    }
+}
+
+/// The same from one address to another one, in a page that is in use. True if there was something to forget.
+#[inline(always)]
+fn forget_in_page<A: KeepsPlain>(from: usize, to: usize, era: u32) -> bool {
+    let mut any = false;
+    let mut forget_part = |word: usize, mask: u8| {
+        let shadow = TaskWord::of(word);
+        if shadow.load() != 0 {
+            any = true;
+            if !shadow.forget_plain(mask)
+                && let Some(locked) = shadow.lock::<A>(word, era)
+            {
+                locked.forget(mask);
+            }
+        }
+    };
+    let (first, last) = (from.next_multiple_of(WORD_BYTES), to & !(WORD_BYTES - 1));
+    if first >= last {
+        words(from, to - from).for_each(|(word, mask)| forget_part(word, mask));
+        return any;
+    }
+    // Blocks and frames are mostly whole words, and most of these are no records.
+    words(from, first - from).chain(words(last, to - last)).for_each(|(word, mask)| forget_part(word, mask));
+    let mut cleared = false;
+    for word in (first..last).step_by(WORD_BYTES) {
         let shadow = TaskWord::of(word);
         let old = shadow.load();
         if old == 0 {
             continue;
         }
-        any = true;
-        if mask == 0xff && old & LEAD != RECORD {
+        if old & LEAD == RECORD {
+            forget_part(word, 0xff);
+        } else {
             shadow.0.store(0, Ordering::Relaxed);
-        } else if !shadow.forget_plain(mask)
-            && let Some(locked) = shadow.lock::<A>(word, era)
-        {
-            locked.forget(mask);
+            cleared = true;
         }
     }
-    if any {
-        sections::memory_forgotten();
-    }
+    any || cleared
 }
 
 #[cfg(test)]
