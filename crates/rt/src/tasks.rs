@@ -27,6 +27,7 @@ mod pending;
 mod plain;
 mod possible;
 mod ranges;
+mod recent;
 mod records;
 mod regions;
 mod runs;
@@ -41,9 +42,12 @@ mod words;
 
 pub(crate) use choose::{choose, copy_access, range_access, short_access};
 pub(crate) use pending::{RUN_DISTANCE, RUN_FROM, RUN_KEY, RUN_NEXT};
-pub(crate) use plain::{RECENT_ADDRESS_SHIFT, RECENT_ENTRIES, RECENT_SPREAD, RECENT_WRITES};
 pub(crate) use possible::POSSIBLE;
 pub(crate) use ranges::{is_known, is_known_or_expected};
+pub(crate) use recent::{
+    RECENT_ENTRIES, RECENT_LINE_SHIFT, RECENT_SPREAD, RECENT_SPREAD_SHIFT, RECENT_STRETCH_SHIFT,
+    RECENT_WRITES,
+};
 pub(crate) use words::{FIRST_BYTES_SHIFT, FIRST_SHIFT, READERS, SECOND_BYTES_SHIFT, SECOND_SHIFT, patterns};
 
 /// For each code of bytes the bytes, for the hooks.
@@ -69,8 +73,9 @@ use keirin_core::sptree::{Relation, Relations, StepId};
 use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
 use origins::Origin;
 use pending::{Pending, Run};
-use plain::{Answers, Done, Recent};
+use plain::{Answers, Done};
 use possible::{Beside, Possible};
+use recent::Recent;
 use records::LockedWord;
 use regions::Regions;
 use sets::{OwnSets, Sets, SharedSets};
@@ -559,7 +564,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 self.meet_possible(worker, findings, &at, (kind, word, mask), false);
             }
         }
-        if nothing_new && size <= 16 && size.is_power_of_two() {
+        if nothing_new && size <= 16 {
             worker.recent.add(kind, addr, size);
         }
         self.after(thread);

@@ -82,7 +82,9 @@ macro_rules! hook {
                 recent_last = const tasks::RECENT_ENTRIES - 1,
                 recent_spread = const tasks::RECENT_SPREAD,
                 recent_writes = const tasks::RECENT_WRITES,
-                recent_shift = const tasks::RECENT_ADDRESS_SHIFT,
+                recent_line = const tasks::RECENT_LINE_SHIFT,
+                recent_stretch = const tasks::RECENT_STRETCH_SHIFT,
+                recent_spread_shift = const tasks::RECENT_SPREAD_SHIFT,
                 task = const TASK,
                 calls = const CALLS,
                 pending = const PENDING,
@@ -492,11 +494,11 @@ slow! {
     read_16 write_16 read_write_16 16 read_on_16 write_on_16 read_write_on_16;
 }
 
-hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1", "0"));
+hook!(__tsan_read1 __tsan_volatile_read1, read_1, { read = READ, note = NOTE }, check_read!("0", "1"), task_read!("1", "1"));
 hook!(__tsan_read2 __tsan_volatile_read2 __tsan_unaligned_read2 __tsan_unaligned_volatile_read2,
-    read_2, { read = READ, note = NOTE }, check_read!("1", "3"), task_read!("3", "1"));
+    read_2, { read = READ, note = NOTE }, check_read!("1", "3"), task_read!("3", "2"));
 hook!(__tsan_read4 __tsan_volatile_read4 __tsan_unaligned_read4 __tsan_unaligned_volatile_read4,
-    read_4, { read = READ, note = NOTE }, check_read!("3", "15"), task_read!("15", "2"));
+    read_4, { read = READ, note = NOTE }, check_read!("3", "15"), task_read!("15", "4"));
 hook!(
     __tsan_read8 __tsan_volatile_read8 __tsan_vptr_read,
     read_8,
@@ -507,17 +509,17 @@ hook!(
     read_8,
     { read = READ, read_among = READ_AMONG_OTHERS, note = NOTE },
     check_read_8!("3", "test dil, 4\njnz 2f\n"), task_read_8!());
-hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
+hook!(__tsan_write1 __tsan_volatile_write1, write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "1"));
 hook!(__tsan_write2 __tsan_volatile_write2 __tsan_unaligned_write2 __tsan_unaligned_volatile_write2,
-    write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
+    write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "2"));
 hook!(__tsan_write4 __tsan_volatile_write4 __tsan_unaligned_write4 __tsan_unaligned_volatile_write4,
-    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
+    write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "4"));
 hook!(__tsan_write8 __tsan_volatile_write8 __tsan_unaligned_write8 __tsan_unaligned_volatile_write8,
     write_8, { read = READ, note = NOTE }, check_write_8!(), task_write_8!());
 // What was written in this epoch, and not read since by others, need be neither read nor written again.
-hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "8"));
-hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "9"));
-hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "10"));
+hook!(__tsan_read_write1, read_write_1, { read = READ, note = NOTE }, check_write!("0", "256"), task_write!("1", "1"));
+hook!(__tsan_read_write2 __tsan_unaligned_read_write2, read_write_2, { read = READ, note = NOTE }, check_write!("1", "768"), task_write!("3", "2"));
+hook!(__tsan_read_write4 __tsan_unaligned_read_write4, read_write_4, { read = READ, note = NOTE }, check_write!("3", "3840"), task_write!("15", "4"));
 hook!(__tsan_read_write8 __tsan_unaligned_read_write8, read_write_8, { read = READ, note = NOTE }, check_write_8!(), task_write_8!());
 
 hook!(__tsan_read16 __tsan_volatile_read16 __tsan_unaligned_read16 __tsan_unaligned_volatile_read16,

@@ -11,7 +11,8 @@
 //! **Who may touch what.** The runs belong to the thread and its hooks.
 
 use super::plain::Done;
-use super::words::{Simple, TaskWord, number_of};
+use super::sites::LINE_BYTES;
+use super::words::{self, Simple, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites, step};
 use crate::driver::REFUSED;
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
@@ -195,9 +196,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// Tells one access of a run.
     #[inline(always)]
-    fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
+    pub(super) fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
         let size = run.size as usize;
-        if self.tell_simply(thread, run.kind, (addr, size), run.place) {
+        let told = if size == 2 * WORD_BYTES {
+            let two = self.tell_two_simply(thread, run.kind, addr, run.place);
+            let mut alone = |addr| self.tell_simply(thread, run.kind, (addr, WORD_BYTES), run.place);
+            two || (addr.is_multiple_of(WORD_BYTES) && alone(addr) && alone(addr + WORD_BYTES))
+        } else {
+            self.tell_simply(thread, run.kind, (addr, size), run.place)
+        };
+        if told {
             self.told_meets_possible(thread, run, addr, size);
         } else {
             self.tell_in_any_way(thread, run, addr);
@@ -236,6 +244,38 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let Some(mut line) = word.own_as(old) else { return false };
         line.put((addr, bytes), is_read, place, || word.used_in_line());
         word.set(new);
+        true
+    }
+
+    /// The same for two words that lie side by side and remember the same.
+    #[inline(always)]
+    fn tell_two_simply(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        addr: usize,
+        place: PlaceNumber,
+    ) -> bool {
+        if !addr.is_multiple_of(WORD_BYTES) || addr % LINE_BYTES > LINE_BYTES - 2 * WORD_BYTES {
+            return false;
+        }
+        let (worker, _) = self.at_gate(thread);
+        let [word, other] = [TaskWord::of(addr), TaskWord::of(addr + WORD_BYTES)];
+        let old = word.load();
+        let (me, is_read) = (number_of(worker.step), kind == AccessKind::Read);
+        let (Some((write, read)), true) = (words::whole(old), other.load() == old) else { return false };
+        if write == me || (is_read && read == me) {
+            return true;
+        }
+        let before = |number: u64, worker: &mut Worker| number == 0 || self.is_before(worker, number);
+        if !before(write, worker) || !before(read, worker) || (old == 0 && !word.admit()) {
+            return false;
+        }
+        let new = if is_read { words::with_read(old, me) } else { words::written_only(me) };
+        let Some(mut line) = word.own_as(old).filter(|_| other.load() == old) else { return false };
+        line.put_whole((addr, addr + 2 * WORD_BYTES), is_read, place, || word.used_in_line());
+        word.set(new);
+        other.set(new);
         true
     }
 
@@ -302,7 +342,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 Done::Known => {}
                 Done::No => all = Done::No,
                 Done::Unknown if !is_one => {
-                    note_recent(Self::parts_at_once(thread).0, run, (addr, next, to));
+                    Self::parts_at_once(thread).0.recent.add(run.kind, next, to - next);
                 }
                 Done::Unknown if all == Done::Known => all = Done::Unknown,
                 Done::Unknown => {}
@@ -382,13 +422,4 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         self.after(thread);
         if nothing_new { Done::Unknown } else { Done::No }
     }
-}
-
-/// Lets the hooks pass over the accesses that lie between two addresses of a word, of those that lie side by side from `first` on.
-fn note_recent(worker: &mut Worker, run: &Run, (first, from, to): (usize, usize, usize)) {
-    let size = run.size as usize;
-    let begin = first + (from - first).next_multiple_of(size);
-    (begin..to).step_by(size).filter(|addr| addr + size <= to).for_each(|addr| {
-        worker.recent.add(run.kind, addr, size);
-    });
 }

@@ -5,7 +5,8 @@
 
 use super::TaskDriver;
 use super::pending::{self, Run};
-use super::plain::{self, Done};
+use super::plain::Done;
+use super::recent;
 use super::words::{self, TaskWord};
 use crate::layout::{self, PAGE_BYTES, WORD_BYTES};
 use crate::shadow::words as words_of;
@@ -51,9 +52,9 @@ pub(crate) fn is_known(ranges: &Ranges) -> bool {
     if ranges.is_within(FEW) {
         let first = ranges.lowest(ranges.addr);
         return are_known(ranges.kind, first, first + ranges.count * ranges.size, step, &mut { NONE })
-            || plain::is_recent(ranges);
+            || recent::is_recent(ranges);
     }
-    if plain::is_recent(ranges) {
+    if recent::is_recent(ranges) {
         return true;
     }
     let ranges = ranges.joined();
@@ -108,7 +109,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let mut last = NONE;
             for addr in (0..count).map(|index| ranges.address(row, index)) {
                 if !are_known(kind, addr, addr + size, step, &mut last) {
-                    self.tell_at(thread, &run, addr, size);
+                    self.tell_alone(thread, &run, addr);
                 }
             }
         }

@@ -43,10 +43,9 @@ macro_rules! return_if_covered {
 }
 
 /// The end of the check in a program with tasks: returns if the access is where it was expected, or if the thread has done this
-/// lately. `$kind` is its size as a power of two,
-/// and 8 for a write.
+/// lately (see `tasks::recent`). `$mask` is the mask of its bytes if they were the first ones of a line, `$write` 1 for a write.
 macro_rules! return_if_expected {
-    ($kind:literal) => {
+    ($mask:literal, $size:literal, $write:literal) => {
         concat!(
             "5:\n",
             "mov rsi, qword ptr [rsp]\n",
@@ -72,23 +71,36 @@ macro_rules! return_if_expected {
             "jz 6f\n",
             "mov rcx, rdi\n",
             "mov rdx, rdi\n",
-            "shr rcx, 2\n",
-            "shr rdx, 18\n",
+            "shr rcx, 6\n",
+            "shr rdx, {recent_stretch}\n",
             "imul rdx, rdx, {recent_spread}\n",
-            "shr rdx, 7\n",
-            "add rcx, rdx\n",
-            "and ecx, {recent_last}\n",
-            "xor ecx, ",
-            $kind,
-            " / 8 * {recent_writes}\n",
-            "mov rdx, rdi\n",
-            "shl rdx, {recent_shift}\n",
-            "or rdx, qword ptr fs:[rax + {recent_turn}]\n",
-            "or rdx, ",
-            $kind,
+            "shr rdx, {recent_spread_shift}\n",
+            "add rdx, rcx\n",
+            "and edx, {recent_last}\n",
+            "xor edx, ",
+            $write,
+            " * {recent_writes}\n",
+            "shl edx, 4\n",
+            "shl rcx, {recent_line}\n",
+            "or rcx, qword ptr fs:[rax + {recent_turn}]\n",
+            "or rcx, ",
+            $write,
             "\n",
-            "cmp rdx, qword ptr [r8 + rcx * 8]\n",
+            "cmp rcx, qword ptr [r8 + rdx]\n",
             "jne 6f\n",
+            "mov rdx, qword ptr [r8 + rdx + 8]\n",
+            "not rdx\n",
+            "mov ecx, edi\n",
+            "and ecx, 63\n",
+            "cmp ecx, 64 - ",
+            $size,
+            "\n",
+            "ja 6f\n",
+            "shr rdx, cl\n",
+            "test edx, ",
+            $mask,
+            "\n",
+            "jnz 6f\n",
             "ret\n",
             "6:\n",
         )
@@ -97,7 +109,7 @@ macro_rules! return_if_expected {
 
 /// A write in a program with tasks: nothing to do if the step has written the bytes.
 macro_rules! task_write {
-    ($mask:literal, $kind:literal) => {
+    ($mask:literal, $size:literal) => {
         concat!(
             task_prepare!(),
             "/* without {second_bytes}, {readers}, {second} */\n",
@@ -110,7 +122,7 @@ macro_rules! task_write {
             "mov rdx, r10\n",
             "shr rdx, {first_bytes}\n",
             return_if_covered!($mask),
-            return_if_expected!($kind),
+            return_if_expected!($mask, $size, "1"),
         )
     };
 }
@@ -130,7 +142,7 @@ macro_rules! task_write_8 {
             "test r10, rdx\n",
             "jnz 5f\n",
             "ret\n",
-            return_if_expected!("11"),
+            return_if_expected!("255", "8", "1"),
         )
     };
 }
@@ -153,7 +165,7 @@ macro_rules! task_write_16 {
             "test r10, rdx\n",
             "jnz 5f\n",
             "ret\n",
-            return_if_expected!("12"),
+            return_if_expected!("65535", "16", "1"),
         )
     };
 }
@@ -208,7 +220,7 @@ macro_rules! task_read_8 {
             "jmp 5f\n",
             "8:\n",
             "ret\n",
-            return_if_expected!("3"),
+            return_if_expected!("255", "8", "0"),
         )
     };
 }
@@ -229,14 +241,14 @@ macro_rules! task_read_16 {
             "jmp 5f\n",
             "8:\n",
             "ret\n",
-            return_if_expected!("4"),
+            return_if_expected!("65535", "16", "0"),
         )
     };
 }
 
 /// A read: nothing to do if the step has written or read the bytes.
 macro_rules! task_read {
-    ($mask:literal, $kind:literal) => {
+    ($mask:literal, $size:literal) => {
         concat!(
             task_prepare!(),
             "/* without {second} */\n",
@@ -267,7 +279,7 @@ macro_rules! task_read {
             "mov rdx, r10\n",
             "shr rdx, {second_bytes}\n",
             return_if_covered!($mask),
-            return_if_expected!($kind),
+            return_if_expected!($mask, $size, "0"),
         )
     };
 }
