@@ -1,7 +1,7 @@
 // What the hooks of the runtime look at first, looked at by the program itself: whether the running step of a task has written a word of
 // memory, or reads it again. Then nothing is to be told, and the hook is not called. (`crates/rt/src/abi/access.rs` tells more.)
 //
-// This is done last, behind the sanitizer and all optimizations, for whole words only. The numbers below are those of the runtime's
+// This is done last, behind the sanitizer and all optimizations, for one or two whole words only. The numbers below are those of the runtime's
 // `layout.rs` and `tasks/words.rs`; a test there compares them. Whoever changes them changes the number at the end of the name as well: then a
 // program whose parts were compiled for different ones is not linked.
 #pragma once
@@ -18,7 +18,7 @@ public:
 
   /// Puts the look before the calls of hooks. Returns how many there are.
   unsigned look(Function &F) {
-    SmallVector<std::pair<CallInst *, bool>, 32> Found;
+    SmallVector<Hooked, 32> Found;
     for (Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallInst>(&I);
       const Function *Hook = Call ? Call->getCalledFunction() : nullptr;
@@ -26,10 +26,12 @@ public:
         continue;
       StringRef Name = Hook->getName();
       if (Name == "__tsan_read8" || Name == "__tsan_write8" || Name == "__tsan_read_write8")
-        Found.push_back({Call, Name != "__tsan_read8"});
+        Found.push_back({Call, Name != "__tsan_read8", 1});
+      else if (Name == "__tsan_read16" || Name == "__tsan_write16")
+        Found.push_back({Call, Name != "__tsan_read16", 2});
     }
-    for (auto &[Call, Write] : Found)
-      look(Call, Write);
+    for (const Hooked &Each : Found)
+      look(Each.Call, Each.Write, Each.Words);
     return Found.size();
   }
 
@@ -42,7 +44,14 @@ private:
   /// The bits of a word that tells that a step has written all bytes, and of one that tells that it has read them.
   static constexpr uint64_t WroteMask = 0xffffff8000003f03, ReadMask = 0x7fffffc0fe;
 
-  void look(CallInst *Call, bool Write) {
+  /// A call of a hook, and how many words it is about.
+  struct Hooked {
+    CallInst *Call;
+    bool Write;
+    unsigned Words;
+  };
+
+  void look(CallInst *Call, bool Write, unsigned Words) {
     MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
     IRBuilder<> At(Call);
     At.SetCurrentDebugLocation(Call->getDebugLoc());
@@ -61,11 +70,16 @@ private:
     At.SetInsertPoint(Look);
     Value *Address = At.CreatePtrToInt(Call->getArgOperand(0), Word);
     Value *Shadow = At.CreateAdd(At.CreateAnd(Address, WordsMask), ConstantInt::get(Word, ShadowBase));
-    LoadInst *Now = At.CreateLoad(Word, At.CreateIntToPtr(Shadow, PointerType::get(M.getContext(), 0)));
-    unwatched(Now);
-    Value *New = differs(At, Now, Wrote, WroteMask);
-    if (!Write)
-      New = At.CreateAnd(New, differs(At, Now, pattern(At, 0), ReadMask));
+    Value *First = At.CreateIntToPtr(Shadow, PointerType::get(M.getContext(), 0));
+    Value *New = nullptr;
+    for (unsigned Index = 0; Index < Words; ++Index) {
+      LoadInst *Now = At.CreateLoad(Word, At.CreateConstGEP1_64(Word, First, Index));
+      unwatched(Now);
+      Value *Here = differs(At, Now, Wrote, WroteMask);
+      if (!Write)
+        Here = At.CreateAnd(Here, differs(At, Now, pattern(At, 0), ReadMask));
+      New = New ? At.CreateOr(New, Here) : Here;
+    }
     At.CreateCondBr(New, Slow, Behind, Weights);
   }
 

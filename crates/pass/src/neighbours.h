@@ -1,5 +1,5 @@
 // Accesses that lie side by side, of one line of the program, told at once instead of one by one: those of a loop that was unrolled, or of
-// an object that is copied.
+// an object that is copied; and two words side by side, such as the coordinates of a point, as one access of sixteen bytes.
 //
 // Within a block in which nothing may end the step (`quiet.h`) all of them happen, so that they are told like those of a loop
 // (`ranges.h`): reads where the first one is, writes where the last one is.
@@ -16,20 +16,42 @@ class Neighbours {
 public:
   Neighbours(Function &F, Accesses &Memory, Calls &Runtime) : F(F), Memory(Memory), Runtime(Runtime) {}
 
-  /// Puts the calls in. Returns how many accesses are told by them.
+  /// Puts the calls for many in. Returns how many accesses are told by them.
   unsigned tell() {
+    return tell([](std::vector<std::vector<One>> &Found, std::vector<One> &Group) {
+      if (Group.size() >= Fewest)
+        Found.push_back(Group);
+    });
+  }
+
+  /// The same for pairs of words. Behind `repeats.h`: what is told already makes no pair.
+  unsigned tellPairs() {
+    return tell([](std::vector<std::vector<One>> &Found, std::vector<One> &Group) {
+      if (Group.front().What.Size == WordBytes)
+        for (size_t K = 0; K + 1 < Group.size(); K += 2)
+          if (getLoadStoreAlignment(Group[K].What.At).value() >= WordBytes)
+            Found.push_back({Group[K], Group[K + 1]});
+    });
+  }
+
+private:
+  struct One;
+  /// Takes what is to be told together of accesses without gaps between them.
+  using Choice = function_ref<void(std::vector<std::vector<One>> &, std::vector<One> &)>;
+
+  unsigned tell(Choice Choose) {
     std::vector<std::vector<One>> Found;
     for (BasicBlock &B : F) {
       Open.clear();
       unsigned Order = 0;
       for (Instruction &I : B) {
         if (stirOf(I) == Stir::Ends)
-          close(Found);
+          close(Found, Choose);
         for (const Access &A : Memory.of(I))
           if (isOrdinary(A) && A.Size <= 8)
             add(A, ++Order);
       }
-      close(Found);
+      close(Found, Choose);
     }
     unsigned Count = 0;
     for (auto &Group : Found) {
@@ -39,9 +61,9 @@ public:
     return Count;
   }
 
-private:
-  /// Fewer are told as fast one by one.
+  /// Fewer are told as fast by calls for two words.
   static constexpr unsigned Fewest = 4;
+  static constexpr uint64_t WordBytes = 8;
 
   struct One {
     Access What;
@@ -62,13 +84,13 @@ private:
   }
 
   /// Looks for stretches without gaps.
-  void close(std::vector<std::vector<One>> &Found) {
+  void close(std::vector<std::vector<One>> &Found, Choice Choose) {
     for (auto &[Kind, All] : Open) {
       std::stable_sort(All.begin(), All.end(), [](const One &A, const One &B) { return A.Distance < B.Distance; });
       std::vector<One> Group;
       auto Finish = [&] {
-        if (Group.size() >= Fewest)
-          Found.push_back(Group);
+        if (!Group.empty())
+          Choose(Found, Group);
         Group.clear();
       };
       for (const One &Next : All) {
@@ -94,6 +116,14 @@ private:
     Value *Base = Lowest.What.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Distance, /*AllowNonInbounds=*/true);
     Value *First = Builder.CreateGEP(Builder.getInt8Ty(), Base, Runtime.word(Lowest.Distance));
     uint64_t Size = Lowest.What.Size;
+    if (Group.size() < Fewest) {
+      CallInst *Call = Runtime.call(Builder, Write ? "__tsan_write16" : "__tsan_read16", {First}, At.What.At->getDebugLoc());
+      Runtime.keepsNot(Call, 0);
+      Call->setOnlyAccessesInaccessibleMemory();
+      for (One &Each : Group)
+        unwatched(Each.What.At);
+      return;
+    }
     Runtime.accesses(Builder, {First, Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0)), Runtime.word(Size),
                                Runtime.word(1), Runtime.word(0)},
                      At.What.At->getDebugLoc());

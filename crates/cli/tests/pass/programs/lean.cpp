@@ -2,6 +2,8 @@
 // What is left out and what is told at once: accesses of loops, and repeated ones. Everything that is printed happens, and nothing else.
 #include "common.h"
 #include <atomic>
+#include <cerrno>
+#include <cmath>
 #include <mutex>
 
 extern "C" { extern const int prints_accesses = 1; }
@@ -10,9 +12,10 @@ long a[12], b[12], grid[4][5], total;
 int word[4], flag;
 short half[8];
 int port;
+double results[4], *where = results;
 std::atomic<int> counter;
 std::mutex m;
-const name names[] = {NAME(a), NAME(b), NAME(grid), NAME(total), NAME(word), NAME(flag), NAME(half), NAME(port), NAME(m), {}};
+const name names[] = {NAME(a), NAME(b), NAME(grid), NAME(total), NAME(word), NAME(flag), NAME(half), NAME(port), NAME(results), NAME(where), NAME(m), {}};
 
 UNDER_TEST void nothing_known() { asm volatile("" ::: "memory"); }
 UNDER_TEST void may_throw(long i) { if (i > 2) throw 1; }
@@ -92,6 +95,23 @@ UNDER_TEST void of_parts(Both *from, int *to) {
 
 // Small objects.
 struct Pair { long left, right; };
+UNDER_TEST void sum_of_two(long *to, const Pair *from) { *to = from->left + from->right; }
+UNDER_TEST void change_of_two(Pair *of) { of->left += 1, of->right += 2; }
+UNDER_TEST void of_two_lines(long *to, const Pair *from) {
+  const long left = from->left;
+  *to = left * from->right;
+}
+UNDER_TEST void first_of_another_pair(Box *of, const Box *from) {
+  of->left = from->left * from->top;
+  of->bottom = from->top - from->right;
+}
+UNDER_TEST void three_of_them(long *to, const Box *from) { *to = from->left + from->top + from->right; }
+UNDER_TEST void a_lock_between_two(long *to, const Pair *from) { m.lock(); total = from->left; m.unlock(); *to = from->right; }
+// What does not change in a loop with functions of mathematics in it, which may set errno. In the second one errno is looked at.
+UNDER_TEST void roots(double *const *to, long count) { for (long i = 0; i < count; i++) (*to)[i] = std::log(double(i + 1 + flag)); }
+UNDER_TEST void roots_and_errors(double *const *to, long count) {
+  for (long i = 0; i < count; i++) { (*to)[i] = std::log(double(i + 1 + flag)); if (errno) return; }
+}
 struct Six { long values[6]; };
 UNDER_TEST void copy_of_two(Pair *to, const Pair *from) { *to = *from; }
 UNDER_TEST void copy_of_six(Six *to, const Six *from) { *to = *from; }
@@ -140,6 +160,14 @@ int main() {
   SHOW(of_parts((Both *)half, word));
   SHOW(copy_of_two((Pair *)a, (Pair *)b));
   SHOW(copy_of_two((Pair *)a, (Pair *)a));
+  SHOW(sum_of_two(&total, (Pair *)a));
+  SHOW(change_of_two((Pair *)a));
+  SHOW(of_two_lines(&total, (Pair *)a));
+  SHOW(first_of_another_pair((Box *)b, (Box *)a));
+  SHOW(three_of_them(&total, (Box *)a));
+  SHOW(a_lock_between_two(b, (Pair *)a));
+  SHOW(roots(&where, 3));
+  SHOW(roots_and_errors(&where, 3));
   SHOW(copy_of_six((Six *)a, (Six *)b));
   SHOW(zeros((Six *)a));
 }
