@@ -383,12 +383,19 @@ impl Cursor {
 
     /// Opens a scope and goes on to the first step within.
     pub fn open(&mut self, chunks: &mut Chunks) -> Opened {
+        let (after, cursor_after) = self.open_without_step(chunks);
+        Opened { within: self.component(false, chunks), after, cursor_after }
+    }
+
+    /// The same where nothing happens before what comes next within, which then is what the first step would have been. Gives the label of the
+    /// step behind the scope, and where the task will be at that step.
+    pub fn open_without_step(&mut self, chunks: &mut Chunks) -> (Label, Self) {
         let mut outer = *self;
         // First the step behind it: should there be a new chunk, it must be for a label that lives as long as the node.
         let after = outer.advance(chunks);
         let node = Self { ordinal: self.ordinal, ..outer }.component(false, chunks);
-        *self = Self::task(node);
-        Opened { within: self.advance(chunks), after, cursor_after: outer }
+        *self = Self { ordinal: 1, ..Self::task(node) };
+        (after, outer)
     }
 
     fn component(&mut self, is_async: bool, chunks: &mut Chunks) -> Label {
