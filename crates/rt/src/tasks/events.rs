@@ -35,7 +35,7 @@ impl Worker {
             step: StepId::NONE,
             plain: false,
             known: Known::default(),
-            data: super::TaskData::default(),
+            data: Box::default(),
             answers: super::Answers::new(),
             past: super::Answers::new(),
             recent: super::Recent::new(),

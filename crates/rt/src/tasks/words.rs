@@ -306,6 +306,14 @@ impl TaskWord {
         words.filter(|word| Self::at(*word).0.load(Ordering::Relaxed) != 0).count() as u64
     }
 
+    /// True if nothing is remembered in the 64 bytes of the shadow that begin at an address.
+    #[inline(always)]
+    fn is_line_empty(shadow: usize) -> bool {
+        let word = |index: usize| Self::at(shadow + index * WORD_BYTES).0.load(Ordering::Relaxed);
+        let (low, high) = (word(0) | word(1) | word(2) | word(3), word(4) | word(5) | word(6) | word(7));
+        low | high == 0
+    }
+
     /// True if the word has a write behind.
     pub(super) fn is_behind(&self) -> bool {
         has_behind(self.0.load(Ordering::Relaxed))
@@ -535,20 +543,30 @@ fn forget_in_page<A: KeepsPlain>(from: usize, to: usize, era: u32) -> bool {
         return any;
     }
     // Blocks and frames are mostly whole words, and most of these are no records.
-    words(from, first - from).chain(words(last, to - last)).for_each(|(word, mask)| forget_part(word, mask));
+    if from < first {
+        words(from, first - from).for_each(|(word, mask)| forget_part(word, mask));
+    }
+    if last < to {
+        words(last, to - last).for_each(|(word, mask)| forget_part(word, mask));
+    }
     let mut cleared = false;
-    for word in (first..last).step_by(WORD_BYTES) {
-        let shadow = TaskWord::of(word);
-        let old = shadow.load();
-        if old == 0 {
+    let start = TaskWord::of(first).address();
+    let (mut next, end) = (start, start + (last - first));
+    while next < end {
+        // Of what lies between the frames of a task and those of another one nothing is known.
+        if next.is_multiple_of(LINE_BYTES) && end - next >= LINE_BYTES && TaskWord::is_line_empty(next) {
+            next += LINE_BYTES;
             continue;
         }
+        let shadow = TaskWord::at(next);
+        let old = shadow.load();
         if old & LEAD == RECORD {
-            forget_part(word, 0xff);
-        } else {
+            forget_part(first + (next - start), 0xff);
+        } else if old != 0 {
             shadow.0.store(0, Ordering::Relaxed);
             cleared = true;
         }
+        next += WORD_BYTES;
     }
     any || cleared
 }
