@@ -139,6 +139,7 @@ struct Worker {
     exclusive: LocksetId,
     /// Words that were read under locks, and the places: see [`under_locks`].
     reads_under_locks: Vec<(usize, PlaceNumber)>,
+    origins: origins::Asked,
     /// After so many sweeps the answers are void.
     sweeps: u32,
     /// The locks of the other side of a branch that is being told, if it takes or releases some.

@@ -306,12 +306,11 @@ impl TaskWord {
         words.filter(|word| Self::at(*word).0.load(Ordering::Relaxed) != 0).count() as u64
     }
 
-    /// True if nothing is remembered in the 64 bytes of the shadow that begin at an address.
+    /// The words of a line that begins at an address of the shadow.
     #[inline(always)]
-    fn is_line_empty(shadow: usize) -> bool {
-        let word = |index: usize| Self::at(shadow + index * WORD_BYTES).0.load(Ordering::Relaxed);
-        let (low, high) = (word(0) | word(1) | word(2) | word(3), word(4) | word(5) | word(6) | word(7));
-        low | high == 0
+    fn line_at(shadow: usize) -> &'static [Self; LINE_BYTES / WORD_BYTES] {
+        // SAFETY: as in `of`; lines do not cross the end of the shadow.
+        unsafe { &*(shadow as *const [Self; LINE_BYTES / WORD_BYTES]) }
     }
 
     /// True if the word has a write behind.
@@ -553,10 +552,18 @@ fn forget_in_page<A: KeepsPlain>(from: usize, to: usize, era: u32) -> bool {
     let start = TaskWord::of(first).address();
     let (mut next, end) = (start, start + (last - first));
     while next < end {
-        // Of what lies between the frames of a task and those of another one nothing is known.
-        if next.is_multiple_of(LINE_BYTES) && end - next >= LINE_BYTES && TaskWord::is_line_empty(next) {
-            next += LINE_BYTES;
-            continue;
+        if next.is_multiple_of(LINE_BYTES) && end - next >= LINE_BYTES {
+            let line = TaskWord::line_at(next);
+            let all = line.iter().fold(0, |all, word| all | word.0.load(Ordering::Relaxed));
+            if all & RECORD == 0 {
+                // None is a record. Of what lies between the frames of a task and those of another one nothing at all is known.
+                if all != 0 {
+                    line.iter().for_each(|word| word.0.store(0, Ordering::Relaxed));
+                    cleared = true;
+                }
+                next += LINE_BYTES;
+                continue;
+            }
         }
         let shadow = TaskWord::at(next);
         let old = shadow.load();
