@@ -26,11 +26,11 @@ pub use synchronization::{
     happens_before, lock_acquired, lock_awaited, lock_released, object_forgotten,
 };
 pub(crate) use tasks::is_stack_known_below;
-pub(crate) use tasks::{task_begun, task_ended};
 pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,
 };
+pub(crate) use tasks::{task_begun, task_ended};
 
 use crate::driver::Driver;
 use crate::options::Options;

@@ -33,8 +33,12 @@ pub struct LabelTable {
 
 impl LabelTable {
     #[inline]
+    fn numbers(&self, step: StepId) -> [u64; 4] {
+        self.labels.get(step.0).each_ref().map(|number| number.load(Ordering::Relaxed))
+    }
+
     fn label(&self, step: StepId) -> Label {
-        Label::of_numbers(self.labels.get(step.0).each_ref().map(|number| number.load(Ordering::Relaxed)))
+        Label::of_numbers(self.numbers(step))
     }
 
     /// Makes room for a step.
@@ -64,7 +68,7 @@ impl LabelTable {
 impl Relations for LabelTable {
     #[inline]
     fn relation(&self, step: StepId, other: StepId) -> Relation {
-        self.label(step).relation(&self.label(other), &self.chunks)
+        Label::relation_of(self.numbers(step), self.numbers(other), &self.chunks)
     }
 }
 

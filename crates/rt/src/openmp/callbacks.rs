@@ -27,6 +27,17 @@ unsafe fn record<'a, T>(data: *mut Data) -> Option<&'a mut T> {
     unsafe { Data::get::<T>(data).as_mut() }
 }
 
+/// Puts a task behind a word.
+///
+/// # Safety
+/// The word is null or one of the runtime for a task.
+unsafe fn keep_task(data: *mut Data, task: Box<Task>) {
+    if !data.is_null() {
+        // SAFETY: by the contract.
+        unsafe { Data::set(data, Box::into_raw(task)) };
+    }
+}
+
 /// Puts a record behind a word.
 ///
 /// # Safety
@@ -154,19 +165,19 @@ pub(super) unsafe extern "C" fn task_create(
         let Some(parent) = record::<Task>(encountering) else { return };
         let place = if parent.loop_place == 0 { place as usize } else { parent.loop_place };
         let task = if flags & ompt::task::TASKWAIT != 0 {
-            Task::new(Role::Wait, parent, place)
+            Task::boxed(Role::Wait, parent, place)
         } else {
             let serial = flags & (ompt::task::UNDEFERRED | ompt::task::MERGED) != 0;
             count_task(serial);
             let mut task =
-                if serial { Task::new(Role::Serial, parent, place) } else { parent.spawn(place) };
+                if serial { Task::boxed(Role::Serial, parent, place) } else { parent.spawn(place) };
             // Those of a loop are copies that nobody has told.
             if parent.loop_place == 0 {
                 task.memory = descriptors::take(data as usize).unwrap_or_default();
             }
             task
         };
-        keep(data, task);
+        keep_task(data, task);
     }
 }
 

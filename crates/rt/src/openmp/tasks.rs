@@ -91,6 +91,7 @@ pub(super) struct Task {
 }
 
 impl Task {
+    #[inline]
     pub(super) fn new(role: Role, parent: *mut Task, place: usize) -> Self {
         Task {
             role,
@@ -124,8 +125,14 @@ impl Task {
         }
     }
 
+    /// The same, made where it stays.
+    #[inline]
+    pub(super) fn boxed(role: Role, parent: *mut Task, place: usize) -> Box<Self> {
+        Box::write(Box::new_uninit(), Self::new(role, parent, place))
+    }
+
     /// A task is created and will run some time.
-    pub(super) fn spawn(&mut self, place: usize) -> Task {
+    pub(super) fn spawn(&mut self, place: usize) -> Box<Task> {
         self.tell_groups();
         let id = watch::new_task();
         if self.in_chunk {
@@ -134,7 +141,7 @@ impl Task {
             self.spawned = true;
         }
         watch::structure(Op::Spawn { task: id }, place);
-        Task::new(Role::Own(id), self, place)
+        Task::boxed(Role::Own(id), self, place)
     }
 
     /// What is created next must be within all groups that are open, and within this task itself.
