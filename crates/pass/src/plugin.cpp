@@ -1,6 +1,8 @@
 // The pass that `keirin cc --branches`, `--diagnose`, `--loops` and `--lean` load into clang, beside -fsanitize=thread. It tells the
 // runtime what the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops. Or it
-// has fewer of these calls made (`--lean`): `hoist.h` takes out of loops what does not change in them, `copies.h` copies small objects word by word, `repeats.h` leaves out, `ranges.h` tells the accesses of a loop together, `neighbours.h` those
+// has fewer of these calls made (`--lean`): `hoist.h` takes out of loops what does not change in them, `descriptors.h` leaves out what the compiler
+// does to hand tasks their variables, `copies.h` copies small objects word by word, `repeats.h` leaves out, `ranges.h` tells the accesses of a
+// loop together, `neighbours.h` those
 // that lie side by side; functions of which nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a
 // call is made.
 //
@@ -10,6 +12,7 @@
 // It runs on code that is optimized already, so that it sees the same accesses as the sanitizer. `plan.h` looks at the
 // functions of a module, `instrument.h` changes them. What is called is described in docs/branches.md.
 #include "copies.h"
+#include "descriptors.h"
 #include "hoist.h"
 #include "instrument.h"
 #include "known.h"
@@ -97,12 +100,14 @@ struct LeaveOut : PassInfoMixin<LeaveOut> {
     auto &Functions = Manager.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
     Calls Runtime(M);
     Accesses Memory(M.getDataLayout());
+    Descriptors Glue(M);
     unsigned Changed = 0;
     for (Function &F : M) {
       if (!isWatched(F))
         continue;
       hoist(F, Functions);
       Changed += Copies(F, Memory).spread();
+      Changed += Glue.mark(F);
       Changed += Ranges(F, Functions, Memory, Runtime).tell();
       Changed += Neighbours(F, Memory, Runtime).tell();
       verify(F);

@@ -7,7 +7,7 @@
 //!
 //! Only threads that run tasks are known here.
 
-use crate::spin::Spin;
+use crate::spin::{Apart, Spin};
 use crate::thread::Thread;
 use keirin_core::event::ThreadId;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -47,7 +47,7 @@ enum User {
 const WINDOW: u32 = 4;
 
 /// How often a thread went over from one task to another, by the last digits of its number.
-static STINTS: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
+static STINTS: [Apart<AtomicU32>; 1024] = [const { Apart(AtomicU32::new(0)) }; 1024];
 
 fn stint_of(thread: ThreadId) -> &'static AtomicU32 {
     &STINTS[thread.0 as usize % STINTS.len()]

@@ -67,10 +67,11 @@ use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
 use keirin_core::lockset::LocksetId;
-use keirin_core::sptree::labels::{LabelTable, Labels};
+use keirin_core::sptree::labels::LabelTable;
 use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{Relation, Relations, StepId};
-use keirin_core::tasks::{Actor, Known, Slot, TaskState, Tasks};
+use keirin_core::tasks::{Actor, Known, Slot, TaskState};
+use order::Slots;
 use origins::Origin;
 use pending::{Pending, Run};
 use plain::{Answers, Done};
@@ -105,13 +106,15 @@ struct TaskData {
     published: u32,
 }
 
-impl TaskState for TaskData {
+/// In a box, as a worker takes it over and gives it back.
+impl TaskState for Box<TaskData> {
     fn renew(&mut self) {
-        self.history.renew();
-        self.known_before.clear();
-        let (history, known_before) =
-            (std::mem::take(&mut self.history), std::mem::take(&mut self.known_before));
-        *self = Self { history, known_before, ..Self::default() };
+        let TaskData { history, known_before, fenced, seen, received, .. } = &mut **self;
+        history.renew();
+        known_before.clear();
+        (*fenced, *seen, *received) = Default::default();
+        (self.step_instance, self.blocks, self.block) = (0, 0, None);
+        (self.origin, self.published) = (0, 0);
     }
 }
 
@@ -124,7 +127,7 @@ struct Worker {
     /// What it does now goes into words without records.
     plain: bool,
     known: Known,
-    data: TaskData,
+    data: Box<TaskData>,
     answers: Answers,
     /// Which steps come before all that is still to come: answers that were given before.
     past: Answers,
@@ -141,6 +144,7 @@ struct Worker {
     exclusive: LocksetId,
     /// Words that were read under locks, and the places: see [`under_locks`].
     reads_under_locks: Vec<(usize, PlaceNumber)>,
+    origins: origins::Asked,
     /// After so many sweeps the answers are void.
     sweeps: u32,
     /// The locks of the other side of a branch that is being told, if it takes or releases some.
@@ -169,7 +173,7 @@ static KEEP_ALL: AtomicBool = AtomicBool::new(false);
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
     analysis: A,
-    tasks: Apart<Spin<Tasks<Labels, TaskData>>>,
+    tasks: Apart<Spin<Slots>>,
     labels: Arc<LabelTable>,
     sets: Apart<SharedSets>,
     /// What all threads keep.
@@ -207,7 +211,7 @@ impl Descent for Origins<'_> {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     pub(crate) fn new(analysis: A) -> Self {
-        let tasks: Tasks<Labels, TaskData> = Tasks::new();
+        let tasks = Slots::new();
         let labels = Arc::clone(tasks.structure().table());
         sweep::prepare();
         Self {
@@ -287,7 +291,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// The thread goes on with a task.
-    fn take_up(&self, worker: &mut Worker, tasks: &mut Tasks<Labels, TaskData>, slot: Slot) {
+    fn take_up(&self, worker: &mut Worker, tasks: &mut Slots, slot: Slot) {
         worker.slot = Some(slot);
         worker.actor = tasks.actor(slot);
         std::mem::swap(&mut worker.data, tasks.parts(slot).0);
@@ -295,7 +299,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// The thread leaves its task, for another one or for good.
-    fn put_down(&self, worker: &mut Worker, tasks: &mut Tasks<Labels, TaskData>) {
+    fn put_down(&self, worker: &mut Worker, tasks: &mut Slots) {
         self.count_accesses(worker);
         if let Some(slot) = worker.slot.take() {
             std::mem::swap(&mut worker.data, tasks.parts(slot).0);
@@ -304,7 +308,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// The task is at another step, or knows more.
-    fn refresh(&self, worker: &mut Worker, tasks: &Tasks<Labels, TaskData>) {
+    fn refresh(&self, worker: &mut Worker, tasks: &Slots) {
         let Some(slot) = worker.slot else { return };
         let step = tasks.step(slot);
         if !(worker.known.is_empty() && tasks.known(slot).is_empty()) {

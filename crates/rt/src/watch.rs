@@ -30,6 +30,7 @@ pub use tasks::{
     calls_left, calls_resumed, new_task, open_calls, stack_left, stack_left_from, structure, task_waits,
     tasks_are_order, within_calls, worker_started,
 };
+pub(crate) use tasks::{task_begun, task_ended};
 
 use crate::driver::Driver;
 use crate::options::Options;

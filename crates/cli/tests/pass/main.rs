@@ -95,6 +95,32 @@ fn functions_that_tell_nothing_are_not_entered() {
     assert!(is_entered("volatile", &recursive("n += seen;")));
 }
 
+/// How tasks of OpenMP get the addresses of variables that they share is the compiler's affair; their private copies are the program's.
+#[test]
+fn what_hands_tasks_their_variables_is_not_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let assembly_of = |name: &str, body: &str| {
+        let (source, assembly) = (folder.path().join(format!("{name}.cpp")), folder.path().join(name));
+        std::fs::write(&source, body).expect("a source");
+        let mut compile = Command::new(KEIRIN);
+        compile.args(["c++", "--cc", "clang++-19", "--lean", "-O2", "-fopenmp", "-S"]);
+        good(compile.arg(&source).arg("-o").arg(&assembly));
+        std::fs::read_to_string(&assembly).expect("what was compiled")
+    };
+    let spawning = |clause: &str, body: &str| {
+        format!(
+            "long out[3];\nvoid spawn(long a, long b, long c) {{\n#pragma omp task {clause}\n{{ {body} }}\n#pragma omp taskwait\n}}"
+        )
+    };
+    let write = assembly_of("shared", &spawning("shared(a, b, c)", "a = 1; b = 2; c = 3;"));
+    assert!(!write.contains("__tsan_read") && !write.contains("__tsan_memcpy"), "{write}");
+    assert!(write.contains("__tsan_write8") || write.contains("__keirin_write_range"), "{write}");
+    let read = assembly_of("reading", &spawning("shared(a)", "out[0] = a;"));
+    assert!(read.contains("__tsan_read8"), "{read}");
+    let private = assembly_of("private", &spawning("firstprivate(a)", "out[0] = a;"));
+    assert!(private.contains("__tsan_read8"), "{private}");
+}
+
 /// Without values, which are told throughout.
 #[test]
 fn other_sides_are_told_only_if_somebody_listens() {

@@ -67,11 +67,7 @@ impl Label {
     /// How the step with this label stands to another one. Equal labels: [`Relation::Before`].
     #[inline]
     pub fn relation(&self, other: &Self, chunks: &ChunkTable) -> Relation {
-        if self.chunk == other.chunk {
-            compare(&self.path, &other.path)
-        } else {
-            chunks.compare_below(self, other)
-        }
+        Self::relation_of(self.to_numbers(), other.to_numbers(), chunks)
     }
 
     /// The chunk that nobody needs any more when this label and everything else below its node is gone.
@@ -87,6 +83,16 @@ impl Label {
         [a, b, c, rest]
     }
 
+    /// How the steps with two labels, as numbers, stand to each other.
+    #[inline]
+    pub(super) fn relation_of([a, b, c, rest]: [u64; 4], other: [u64; 4], chunks: &ChunkTable) -> Relation {
+        if rest as u32 == other[3] as u32 {
+            compare(&[a, b, c], &[other[0], other[1], other[2]])
+        } else {
+            chunks.compare_numbers_below([a, b, c, rest], other)
+        }
+    }
+
     /// The label of four numbers.
     #[inline]
     pub(super) fn of_numbers([a, b, c, rest]: [u64; 4]) -> Self {
@@ -94,12 +100,17 @@ impl Label {
         Self { path: [a, b, c], chunk: rest as u32, length, made_chunk }
     }
 
+    /// Nothing is looked up by an index here: a path can stay in registers.
+    #[inline]
     fn push(&mut self, code: Code) {
-        let (word, offset) = ((u32::from(self.length) / NIBBLES_OF_WORD) as usize, self.length % 16 * 4);
-        self.path[word] |= code.bits >> offset;
-        if u32::from(offset) + 4 * code.length > u64::BITS {
-            self.path[word + 1] |= code.bits << (64 - offset);
-        }
+        let (word, offset) = (u32::from(self.length) / NIBBLES_OF_WORD, self.length % 16 * 4);
+        let (upper, lower) = (code.bits >> offset, code.bits << 1 << (63 - offset));
+        let part = |of: u32| match of.wrapping_sub(word) {
+            0 => upper,
+            1 => lower,
+            _ => 0,
+        };
+        self.path = [self.path[0] | part(0), self.path[1] | part(1), self.path[2] | part(2)];
         self.length += code.length as u8;
     }
 }
@@ -283,6 +294,11 @@ impl ChunkTable {
         }
     }
 
+    #[cold]
+    fn compare_numbers_below(&self, a: [u64; 4], b: [u64; 4]) -> Relation {
+        self.compare_below(&Label::of_numbers(a), &Label::of_numbers(b))
+    }
+
     /// Compares labels of different chunks: finds the chunk that both ways have in common and compares what follows.
     #[cold]
     fn compare_below(&self, a: &Label, b: &Label) -> Relation {
@@ -383,12 +399,19 @@ impl Cursor {
 
     /// Opens a scope and goes on to the first step within.
     pub fn open(&mut self, chunks: &mut Chunks) -> Opened {
+        let (after, cursor_after) = self.open_without_step(chunks);
+        Opened { within: self.component(false, chunks), after, cursor_after }
+    }
+
+    /// The same where nothing happens before what comes next within, which then is what the first step would have been. Gives the label of the
+    /// step behind the scope, and where the task will be at that step.
+    pub fn open_without_step(&mut self, chunks: &mut Chunks) -> (Label, Self) {
         let mut outer = *self;
         // First the step behind it: should there be a new chunk, it must be for a label that lives as long as the node.
         let after = outer.advance(chunks);
         let node = Self { ordinal: self.ordinal, ..outer }.component(false, chunks);
-        *self = Self::task(node);
-        Opened { within: self.advance(chunks), after, cursor_after: outer }
+        *self = Self { ordinal: 1, ..Self::task(node) };
+        (after, outer)
     }
 
     fn component(&mut self, is_async: bool, chunks: &mut Chunks) -> Label {

@@ -33,15 +33,25 @@ pub struct LabelTable {
 
 impl LabelTable {
     #[inline]
-    fn label(&self, step: StepId) -> Label {
-        Label::of_numbers(self.labels.get(step.0).each_ref().map(|number| number.load(Ordering::Relaxed)))
+    fn numbers(&self, step: StepId) -> [u64; 4] {
+        self.labels.get(step.0).each_ref().map(|number| number.load(Ordering::Relaxed))
     }
 
+    fn label(&self, step: StepId) -> Label {
+        Label::of_numbers(self.numbers(step))
+    }
+
+    /// Makes room for a step.
+    fn make(&self, step: u32) {
+        self.labels.make(step);
+        self.tags.make(step);
+    }
+
+    #[inline]
     fn put(&self, step: u32, label: Label) {
-        for (place, number) in self.labels.make(step).iter().zip(label.to_numbers()) {
+        for (place, number) in self.labels.get(step).iter().zip(label.to_numbers()) {
             place.store(number, Ordering::Relaxed);
         }
-        self.tags.make(step);
     }
 
     /// What was noted about a step.
@@ -58,7 +68,7 @@ impl LabelTable {
 impl Relations for LabelTable {
     #[inline]
     fn relation(&self, step: StepId, other: StepId) -> Relation {
-        self.label(step).relation(&self.label(other), &self.chunks)
+        Label::relation_of(self.numbers(step), self.numbers(other), &self.chunks)
     }
 }
 
@@ -69,13 +79,19 @@ pub struct Labels {
     /// How many steps were ever there at the same time.
     made: u32,
     chunks: Chunks,
-    /// The next step in English order.
-    next: Vec<u32>,
-    /// For collapsed steps the one that stands for them. Questions shorten the way, hence the cells.
-    stand_in: Vec<Cell<u32>>,
+    links: Vec<Links>,
     free: Vec<u32>,
     collapsed: Vec<u32>,
     nodes: u64,
+}
+
+/// What a step has to do with others.
+#[derive(Clone, Debug)]
+struct Links {
+    /// The next step in English order.
+    next: u32,
+    /// Of a collapsed step the one that stands for it. Questions shorten the way, hence the cell.
+    stand_in: Cell<u32>,
 }
 
 /// Where a task is: its step and what its next label is made of.
@@ -104,8 +120,7 @@ impl Default for Labels {
             table: Arc::new(table),
             made: 0,
             chunks,
-            next: Vec::new(),
-            stand_in: Vec::new(),
+            links: Vec::new(),
             free: Vec::new(),
             collapsed: Vec::new(),
             nodes: 0,
@@ -122,24 +137,27 @@ impl Labels {
     /// A new step behind another one in English order.
     fn put_behind(&mut self, step: StepId, label: Label) -> StepId {
         self.nodes += 1;
-        let next = self.next.get(step.index()).copied().unwrap_or(NONE);
         let new = match self.free.pop() {
-            Some(index) => {
-                self.next[index as usize] = next;
-                index
-            }
-            None => {
-                self.made += 1;
-                self.next.push(next);
-                self.stand_in.push(Cell::new(NONE));
-                self.made - 1
-            }
+            Some(index) => index,
+            None => self.make(),
         };
         self.table.put(new, label);
-        if step.is_some() {
-            self.next[step.index()] = new;
-        }
+        let next = match self.links.get_mut(step.index()) {
+            Some(before) => std::mem::replace(&mut before.next, new),
+            None => NONE,
+        };
+        self.links[new as usize].next = next;
         StepId(new)
+    }
+
+    /// A step that there never was.
+    #[cold]
+    fn make(&mut self) -> u32 {
+        let new = self.made;
+        self.made += 1;
+        self.links.push(Links { next: NONE, stand_in: Cell::new(NONE) });
+        self.table.make(new);
+        new
     }
 
     /// The chunks of the labels.
@@ -186,6 +204,18 @@ impl Structure for Labels {
         Scope { before, after: Place { cursor: opened.cursor_after, step: after } }
     }
 
+    fn open_and_spawn(&mut self, place: &mut Place) -> (Scope, Place) {
+        // There is no step between the two.
+        let before = place.step;
+        let (after, cursor_after) = place.cursor.open_without_step(&mut self.chunks);
+        let label = place.cursor.spawn(&mut self.chunks);
+        let task = Place { cursor: Cursor::task(label), step: self.put_behind(before, label) };
+        let rest = place.cursor.advance(&mut self.chunks);
+        place.step = self.put_behind(task.step, rest);
+        let after = self.put_behind(place.step, after);
+        (Scope { before, after: Place { cursor: cursor_after, step: after } }, task)
+    }
+
     fn close(&mut self, place: &mut Place, scope: Scope) {
         *place = scope.after;
     }
@@ -197,25 +227,26 @@ impl Structure for Labels {
 
     fn collapse(&mut self, scope: Scope) {
         let (before, after) = (scope.before.0, scope.after.step.0);
-        let mut at = self.next[before as usize];
+        let mut at = self.links[before as usize].next;
         while at != after {
-            self.stand_in[at as usize].set(before);
+            let links = &self.links[at as usize];
+            links.stand_in.set(before);
             self.collapsed.push(at);
-            at = self.next[at as usize];
+            at = links.next;
         }
-        self.next[before as usize] = after;
+        self.links[before as usize].next = after;
     }
 
     fn resolve(&self, step: StepId) -> StepId {
         let mut at = step.0;
         loop {
-            let next = self.stand_in[at as usize].get();
+            let next = self.links[at as usize].stand_in.get();
             if next == NONE {
                 return StepId(at);
             }
-            let after = self.stand_in[next as usize].get();
+            let after = self.links[next as usize].stand_in.get();
             if after != NONE {
-                self.stand_in[at as usize].set(after);
+                self.links[at as usize].stand_in.set(after);
             }
             at = next;
         }
@@ -234,15 +265,15 @@ impl Structure for Labels {
     }
 
     fn bytes(&self) -> usize {
-        let links = self.next.len() + self.stand_in.len() + self.free.len() + self.collapsed.len();
-        self.made as usize * (size_of::<Label>() + size_of::<u32>())
-            + links * size_of::<u32>()
+        let numbers = self.free.len() + self.collapsed.len();
+        self.made as usize * (size_of::<Label>() + size_of::<Links>() + size_of::<u32>())
+            + numbers * size_of::<u32>()
             + self.chunks.bytes()
     }
 
     fn forget_collapsed(&mut self) {
         for &index in &self.collapsed {
-            self.stand_in[index as usize].set(NONE);
+            self.links[index as usize].stand_in.set(NONE);
             if let Some(chunk) = self.table.label(StepId(index)).chunk_made() {
                 self.chunks.forget(chunk);
             }

@@ -10,29 +10,34 @@ impl<S: Structure, T: TaskState> Tasks<S, T> {
         let task = &self.tasks[by.0 as usize];
         let outer = task.scopes.last().copied().unwrap_or(task.home);
         let index = self.free_scopes.pop().unwrap_or(ScopeIndex(self.scopes.len() as u32));
-        let scope = Scope {
-            scope: handle,
-            implicit,
-            outer,
-            left_open: false,
-            alive: 0,
-            unjoined: 0,
-            threads: 0,
-            children: Vec::new(),
-            waited: 0,
-            inherited: Vec::new(),
-            escaped: false,
-            referred_to: false,
-            known: Known::default(),
-        };
         match self.scopes.get_mut(index.0 as usize) {
-            // The lists of a former scope are empty; their memory is used again.
+            // The lists of a former scope are empty; their memory is used again. What is made in place need not be copied.
             Some(former) => {
-                let (children, inherited) =
-                    (std::mem::take(&mut former.children), std::mem::take(&mut former.inherited));
-                *former = Scope { children, inherited, ..scope };
+                former.scope = handle;
+                former.implicit = implicit;
+                former.outer = outer;
+                former.left_open = false;
+                (former.alive, former.unjoined, former.threads) = (0, 0, 0);
+                former.waited = 0;
+                former.escaped = false;
+                former.referred_to = false;
+                former.known = Known::default();
             }
-            None => self.scopes.push(scope),
+            None => self.scopes.push(Scope {
+                scope: handle,
+                implicit,
+                outer,
+                left_open: false,
+                alive: 0,
+                unjoined: 0,
+                threads: 0,
+                children: Vec::new(),
+                waited: 0,
+                inherited: Vec::new(),
+                escaped: false,
+                referred_to: false,
+                known: Known::default(),
+            }),
         }
         self.task(by).scopes.push(index);
         index

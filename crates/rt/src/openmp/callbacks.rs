@@ -4,7 +4,7 @@
 
 use super::dependences::{Dependences, Use};
 use super::ompt::{self, Data, Dependence, endpoint, status, sync, work};
-use super::tasks::{Role, Task};
+use super::tasks::{Role, Task, forget};
 use super::teams::Region;
 use super::{count_region, count_task, descriptors, exclusion, reductions, task_frame, task_memory};
 use crate::intercept::arch::with_stack_pointer;
@@ -25,6 +25,17 @@ const WORKER_STACK_SLACK: usize = 512;
 unsafe fn record<'a, T>(data: *mut Data) -> Option<&'a mut T> {
     // SAFETY: by the contract.
     unsafe { Data::get::<T>(data).as_mut() }
+}
+
+/// Puts a task behind a word.
+///
+/// # Safety
+/// The word is null or one of the runtime for a task.
+unsafe fn keep_task(data: *mut Data, task: Box<Task>) {
+    if !data.is_null() {
+        // SAFETY: by the contract.
+        unsafe { Data::set(data, Box::into_raw(task)) };
+    }
 }
 
 /// Puts a record behind a word.
@@ -98,7 +109,7 @@ pub(super) unsafe extern "C" fn implicit_task(
             begin_implicit(record::<Region>(parallel), data, size, index, flags);
         } else {
             if let Some(task) = record::<Task>(data) {
-                task.end();
+                task.end((0, 0));
             }
             drop_record::<Task>(data);
         }
@@ -154,13 +165,19 @@ pub(super) unsafe extern "C" fn task_create(
         let Some(parent) = record::<Task>(encountering) else { return };
         let place = if parent.loop_place == 0 { place as usize } else { parent.loop_place };
         let task = if flags & ompt::task::TASKWAIT != 0 {
-            Task::new(Role::Wait, parent, place)
+            Task::boxed(Role::Wait, parent, place)
         } else {
             let serial = flags & (ompt::task::UNDEFERRED | ompt::task::MERGED) != 0;
             count_task(serial);
-            if serial { Task::new(Role::Serial, parent, place) } else { parent.spawn(place) }
+            let mut task =
+                if serial { Task::boxed(Role::Serial, parent, place) } else { parent.spawn(place) };
+            // Those of a loop are copies that nobody has told.
+            if parent.loop_place == 0 {
+                task.memory = descriptors::take(data as usize).unwrap_or_default();
+            }
+            task
         };
-        keep(data, task);
+        keep_task(data, task);
     }
 }
 
@@ -189,8 +206,8 @@ with_stack_pointer! {
                 if let Some(task) = record::<Task>(prior)
                     && task.region.is_null()
                 {
-                    if task.end() {
-                        forget_memory();
+                    let memory = memory_of(task);
+                    if task.end(memory) {
                         reductions::task_ended();
                     }
                     drop_record::<Task>(prior);
@@ -200,7 +217,7 @@ with_stack_pointer! {
             status::DETACH => {
                 if let Some(task) = record::<Task>(prior) {
                     task.suspend();
-                    forget_memory();
+                    forget(memory_of(task));
                 }
                 switch_to(next, stack);
             }
@@ -216,11 +233,9 @@ with_stack_pointer! {
     }
 }
 
-/// The private memory of the task was that of another one, or will be.
-fn forget_memory() {
-    if let Some((memory, size)) = task_memory() {
-        watch::forgotten(memory, size);
-    }
+/// The memory of the task that this thread runs. Zeros: it has none.
+fn memory_of(task: &Task) -> (usize, usize) {
+    if task.memory.1 > 0 { task.memory } else { task_memory().unwrap_or_default() }
 }
 
 /// Starts a task or goes on with it. False if the thread has just interrupted it.
@@ -236,9 +251,9 @@ unsafe fn switch_to(next: *mut Data, stack: usize) -> bool {
             Some(_) => {}
         }
         if let Some(task) = record::<Task>(next) {
-            if task.is_new() {
+            if task.is_new() && task.memory.1 == 0 {
                 // The runtime may have copied the descriptor from another one, into memory of one that was before.
-                forget_memory();
+                forget(task_memory().unwrap_or_default());
             }
             task.begin(stack);
         }

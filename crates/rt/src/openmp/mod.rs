@@ -19,6 +19,7 @@ mod teams;
 
 use crate::intercept::arch::intercept;
 use crate::real;
+use crate::spin::Apart;
 use crate::watch;
 use keirin_core::event::MemoryOrder;
 use libc::{c_char, c_int, c_uint, c_void};
@@ -32,10 +33,32 @@ static TASK_MEMORY: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static TASK_INFO: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REGIONS: AtomicU64 = AtomicU64::new(0);
 static REGIONS_OF_ONE: AtomicU64 = AtomicU64::new(0);
-static TASKS: AtomicU64 = AtomicU64::new(0);
-static SERIAL_TASKS: AtomicU64 = AtomicU64::new(0);
+static TASKS: Count = Count::new();
+static SERIAL_TASKS: Count = Count::new();
 /// A runtime calls back.
 static TOLD: AtomicBool = AtomicBool::new(false);
+
+/// What several threads count, each mostly in a number that the others do not touch.
+struct Count([Apart<AtomicU64>; Self::PARTS]);
+
+impl Count {
+    const PARTS: usize = 16;
+
+    const fn new() -> Self {
+        Self([const { Apart(AtomicU64::new(0)) }; Self::PARTS])
+    }
+
+    fn add_one(&self) {
+        // Stacks of threads lie far apart.
+        let here = 0u8;
+        let part = (&raw const here as usize >> 16).wrapping_mul(0x9e37_79b9) >> 8;
+        self.0[part % Self::PARTS].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn all(&self) -> u64 {
+        self.0.iter().map(|part| part.load(Ordering::Relaxed)).sum()
+    }
+}
 
 static RESULT: StartResult = StartResult { initialize, finalize, tool_data: Data { value: 0 } };
 
@@ -129,13 +152,12 @@ pub(crate) fn is_told() -> bool {
 /// How much there was of OpenMP, with names; nothing if there was none.
 pub(crate) fn counts() -> impl Iterator<Item = (&'static str, u64)> {
     [
-        ("OpenMP parallel regions", &REGIONS),
-        ("OpenMP parallel regions run by one thread", &REGIONS_OF_ONE),
-        ("OpenMP explicit tasks", &TASKS),
-        ("OpenMP tasks that were run at once, as parts of their parents", &SERIAL_TASKS),
+        ("OpenMP parallel regions", REGIONS.load(Ordering::Relaxed)),
+        ("OpenMP parallel regions run by one thread", REGIONS_OF_ONE.load(Ordering::Relaxed)),
+        ("OpenMP explicit tasks", TASKS.all()),
+        ("OpenMP tasks that were run at once, as parts of their parents", SERIAL_TASKS.all()),
     ]
     .into_iter()
-    .map(|(name, count)| (name, count.load(Ordering::Relaxed)))
     .filter(|(_, count)| *count > 0)
 }
 
@@ -144,9 +166,9 @@ fn count_region() {
 }
 
 fn count_task(serial: bool) {
-    TASKS.fetch_add(1, Ordering::Relaxed);
+    TASKS.add_one();
     if serial {
-        SERIAL_TASKS.fetch_add(1, Ordering::Relaxed);
+        SERIAL_TASKS.add_one();
     }
 }
 

@@ -84,11 +84,14 @@ pub(super) struct Task {
     pub(super) calls: usize,
     /// The stack pointer at its start.
     stack: usize,
+    /// Its descriptor, with its private copies of variables: start and size, if they are known and nobody has used it before. Else zeros.
+    pub(super) memory: (usize, usize),
     /// Somebody has fulfilled an event for it, perhaps while another thread runs it.
     event: AtomicBool,
 }
 
 impl Task {
+    #[inline]
     pub(super) fn new(role: Role, parent: *mut Task, place: usize) -> Self {
         Task {
             role,
@@ -117,12 +120,19 @@ impl Task {
             earlier_children: 0,
             calls: 0,
             stack: 0,
+            memory: (0, 0),
             event: AtomicBool::new(false),
         }
     }
 
+    /// The same, made where it stays.
+    #[inline]
+    pub(super) fn boxed(role: Role, parent: *mut Task, place: usize) -> Box<Self> {
+        Box::write(Box::new_uninit(), Self::new(role, parent, place))
+    }
+
     /// A task is created and will run some time.
-    pub(super) fn spawn(&mut self, place: usize) -> Task {
+    pub(super) fn spawn(&mut self, place: usize) -> Box<Task> {
         self.tell_groups();
         let id = watch::new_task();
         if self.in_chunk {
@@ -131,7 +141,7 @@ impl Task {
             self.spawned = true;
         }
         watch::structure(Op::Spawn { task: id }, place);
-        Task::new(Role::Own(id), self, place)
+        Task::boxed(Role::Own(id), self, place)
     }
 
     /// What is created next must be within all groups that are open, and within this task itself.
@@ -223,15 +233,15 @@ impl Task {
             (0..GRACE).for_each(spin::pause);
         }
         self.set_runner();
-        self.calls = watch::open_calls();
         if let Role::Own(task) = self.role {
             // What the thread has called before, in an interrupted task, has left its frames where this one will have its own.
             self.stack = stack + STACK_SLACK;
-            watch::stack_left(self.stack);
-            watch::structure(Op::TaskBegin { task }, self.place);
+            self.calls = watch::task_begun(task, self.stack, self.place);
             for lock in &self.locks {
                 watch::lock_acquired(lock.address(), LockMode::Exclusive, self.place);
             }
+        } else {
+            self.calls = watch::open_calls();
         }
     }
 
@@ -247,11 +257,15 @@ impl Task {
         self.runner.store(0, Ordering::Release);
     }
 
-    /// It is finished. False if it has never run, as it was cancelled.
-    pub(super) fn end(&mut self) -> bool {
+    /// It is finished, and so is what lies in its memory. False if it has never run, as it was cancelled.
+    pub(super) fn end(&mut self, memory: (usize, usize)) -> bool {
         let runner = self.runner.load(Ordering::Relaxed);
         let ran = runner != 0;
-        let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else { return ran };
+        let memory = if ran { memory } else { (0, 0) };
+        let Role::Own(task) = std::mem::replace(&mut self.role, Role::Nobody) else {
+            forget(memory);
+            return ran;
+        };
         if ran && runner != this_thread() {
             watch::note(
                 "the end of an untied task was told by a thread that did not run it; it is taken for unfinished, and the \
@@ -267,11 +281,12 @@ impl Task {
         if self.event.load(Ordering::Acquire) {
             watch::happens_after(event_token(task), 0);
         }
-        watch::structure(Op::TaskEnd { task }, 0);
         if self.joins {
+            watch::structure(Op::TaskEnd { task }, 0);
             watch::structure(Op::TaskJoin { task }, self.place);
+            forget(memory);
         } else {
-            self.leave_stack();
+            watch::task_ended(task, std::mem::take(&mut self.stack), memory);
         }
         ran
     }
@@ -303,7 +318,7 @@ impl Task {
         if let Role::Own(task) = self.role {
             watch::happens_before(event_token(task), 0);
             self.event.store(true, Ordering::Release);
-            self.end();
+            self.end((0, 0));
         }
     }
 
@@ -353,6 +368,13 @@ impl Task {
     }
 }
 
+/// The private memory of a task was that of another one, or will be.
+pub(super) fn forget((memory, size): (usize, usize)) {
+    if size > 0 {
+        watch::forgotten(memory, size);
+    }
+}
+
 fn this_thread() -> usize {
     // SAFETY: has no preconditions.
     unsafe { libc::pthread_self() as usize }
@@ -391,7 +413,7 @@ mod tests {
         assert!(matches!(inner.role, Role::Own(_)));
         assert_eq!(serial.role, Role::Serial);
         assert_eq!((parent.silent_groups, parent.told_groups), (0, 1));
-        inner.end();
+        inner.end((0, 0));
         assert_eq!(inner.role, Role::Nobody);
     }
 }

@@ -35,7 +35,7 @@ impl Worker {
             step: StepId::NONE,
             plain: false,
             known: Known::default(),
-            data: super::TaskData::default(),
+            data: Box::default(),
             answers: super::Answers::new(),
             past: super::Answers::new(),
             recent: super::Recent::new(),
@@ -47,6 +47,7 @@ impl Worker {
             sets: None,
             exclusive: LocksetId::EMPTY,
             reads_under_locks: Vec::new(),
+            origins: origins::Asked::new(),
             sweeps: 0,
             side: None,
             beside: super::Beside::default(),
@@ -149,13 +150,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             Err(fault) => self.fault(&fault),
         }
-        let due = tasks.structure().collapsed() >= super::sweep::LEAST;
+        let due = Self::is_sweep_due(&tasks);
         drop(tasks);
         if is_alone {
             self.possible.renew();
         }
         if due {
-            self.sweep_if_due(thread);
+            self.sweep(thread);
         }
     }
 
@@ -588,7 +589,7 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                 self.construct(thread, |tasks, slot, worker| {
                     let child = tasks.spawn(slot, Actor::Task(task))?;
                     let parent = worker.data.origin;
-                    let origin = place.map_or(parent, |place| origins::child(parent, place, None));
+                    let origin = place.map_or(parent, |place| worker.origins.child(parent, place));
                     tasks.parts(child).0.origin = origin;
                     Ok(Effect::NewStep)
                 });

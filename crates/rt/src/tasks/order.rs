@@ -9,7 +9,8 @@ use crate::objects::ObjectsAt;
 use crate::telling;
 use crate::thread::Thread;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
-use keirin_core::tasks::{Actor, Known, Slot};
+use keirin_core::sptree::labels::Labels;
+use keirin_core::tasks::{Actor, Known, Slot, Tasks};
 use std::sync::atomic::Ordering;
 
 /// A task that has let others know so often what it did goes on with the same step: what it does then counts as known with
@@ -19,7 +20,7 @@ const MOST_PUBLISHED: u32 = 1 << 16;
 pub(super) const MOST_KNOWN: usize = 1 << 12;
 
 /// The tasks while their lock is held.
-pub(super) type Slots = keirin_core::tasks::Tasks<keirin_core::sptree::labels::Labels, super::TaskData>;
+pub(super) type Slots = Tasks<Labels, Box<super::TaskData>>;
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// What comes before the only task that can do something need not be remembered beside what follows. When it is another step than the last

@@ -74,6 +74,30 @@ pub(super) fn child(parent: Origin, place: PlaceNumber, thread: Option<ThreadId>
     origin
 }
 
+/// What a thread has asked for lately: it mostly spawns at a few places, again and again.
+#[derive(Clone, Copy)]
+pub(super) struct Asked([(Origin, PlaceNumber, Origin); Self::PLACES]);
+
+impl Asked {
+    const PLACES: usize = 16;
+    /// No way has this parent.
+    const NONE: (Origin, PlaceNumber, Origin) = (Origin::MAX, 0, 0);
+
+    pub(super) fn new() -> Self {
+        Self([Self::NONE; Self::PLACES])
+    }
+
+    /// The same as [`child`], of what is no thread.
+    #[inline]
+    pub(super) fn child(&mut self, parent: Origin, place: PlaceNumber) -> Origin {
+        let known = &mut self.0[(parent.wrapping_mul(7) ^ place) as usize % Self::PLACES];
+        if (known.0, known.1) != (parent, place) {
+            *known = (parent, place, child(parent, place, None));
+        }
+        known.2
+    }
+}
+
 /// How tasks with these ways descend from each other. `same` tells for each which of the others it is.
 pub(super) fn lineage(tasks: &[(Origin, usize)]) -> Lineage {
     let known = KNOWN.lock();

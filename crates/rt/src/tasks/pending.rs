@@ -115,16 +115,21 @@ impl Pending {
         NONE.as_ptr() as usize
     }
 
-    /// Takes a run out.
+    /// Takes a run out of which something is not told. Those of which all is told are given up on the way.
     #[inline(always)]
     fn take(&mut self) -> Option<Run> {
-        let group = self.used.iter().position(|group| *group != 0)?;
-        let bit = self.used[group].trailing_zeros();
-        self.used[group] &= !(1 << bit);
-        let run = &mut self.runs[group * 64 + bit as usize];
-        let taken = *run;
-        run.key = 0;
-        Some(taken)
+        loop {
+            let group = self.used.iter().position(|group| *group != 0)?;
+            let bit = self.used[group].trailing_zeros();
+            self.used[group] &= !(1 << bit);
+            let run = &mut self.runs[group * 64 + bit as usize];
+            if run.from != run.next {
+                let taken = *run;
+                run.key = 0;
+                return Some(taken);
+            }
+            run.key = 0;
+        }
     }
 }
 
@@ -289,9 +294,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     #[inline(always)]
     pub(super) fn tell_pending(&self, thread: &mut Thread) {
         while let Some(run) = Self::parts_at_once(thread).0.pending.take() {
-            if run.from != run.next {
-                self.tell_run(thread, &run);
-            }
+            self.tell_run(thread, &run);
         }
         if A::KEEPS_UNDER_LOCKS && !Self::parts_at_once(thread).0.reads_under_locks.is_empty() {
             self.tell_reads_under_locks(thread);

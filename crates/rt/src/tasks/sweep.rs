@@ -6,6 +6,7 @@
 //! hand: all threads that come into the runtime wait at a [`Gate`], and those inside are waited for. (The hooks' own checks do
 //! not matter: they compare with the number of the running step only, which is never forgotten.)
 
+use super::order::Slots;
 use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites};
 use crate::layout::PAGE_BYTES;
@@ -16,8 +17,8 @@ use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::sptree::{StepId, Structure};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
-/// So many steps are not worth the trouble.
-pub(super) const LEAST: usize = 1 << 17;
+/// So many steps are not worth the trouble. (What is kept of more does not stay in the caches of a processor until it is used again.)
+const LEAST: usize = 1 << 14;
 
 /// Where threads wait while steps are forgotten.
 #[derive(Default)]
@@ -80,15 +81,13 @@ fn fence_everywhere() {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    /// Forgets the steps of finished scopes, if there are enough. The thread holds no lock.
-    pub(super) fn sweep_if_due(&self, thread: &mut Thread) {
-        let collapsed = self.tasks.lock().structure().collapsed();
-        let least = LEAST.max(pages::used() / 16);
-        if collapsed >= least {
-            self.sweep(thread);
-        }
+    /// True if there are enough steps of finished scopes to forget them.
+    pub(super) fn is_sweep_due(tasks: &Slots) -> bool {
+        let collapsed = tasks.structure().collapsed();
+        collapsed >= LEAST && collapsed >= pages::used() / 16
     }
 
+    /// Forgets the steps of finished scopes. The thread holds no lock.
     #[cold]
     pub(super) fn sweep(&self, thread: &mut Thread) {
         if self.sweep.closed.swap(true, Ordering::AcqRel) {

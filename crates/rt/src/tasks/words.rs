@@ -306,6 +306,13 @@ impl TaskWord {
         words.filter(|word| Self::at(*word).0.load(Ordering::Relaxed) != 0).count() as u64
     }
 
+    /// The words of a line that begins at an address of the shadow.
+    #[inline(always)]
+    fn line_at(shadow: usize) -> &'static [Self; LINE_BYTES / WORD_BYTES] {
+        // SAFETY: as in `of`; lines do not cross the end of the shadow.
+        unsafe { &*(shadow as *const [Self; LINE_BYTES / WORD_BYTES]) }
+    }
+
     /// True if the word has a write behind.
     pub(super) fn is_behind(&self) -> bool {
         has_behind(self.0.load(Ordering::Relaxed))
@@ -535,20 +542,38 @@ fn forget_in_page<A: KeepsPlain>(from: usize, to: usize, era: u32) -> bool {
         return any;
     }
     // Blocks and frames are mostly whole words, and most of these are no records.
-    words(from, first - from).chain(words(last, to - last)).for_each(|(word, mask)| forget_part(word, mask));
+    if from < first {
+        words(from, first - from).for_each(|(word, mask)| forget_part(word, mask));
+    }
+    if last < to {
+        words(last, to - last).for_each(|(word, mask)| forget_part(word, mask));
+    }
     let mut cleared = false;
-    for word in (first..last).step_by(WORD_BYTES) {
-        let shadow = TaskWord::of(word);
-        let old = shadow.load();
-        if old == 0 {
-            continue;
+    let start = TaskWord::of(first).address();
+    let (mut next, end) = (start, start + (last - first));
+    while next < end {
+        if next.is_multiple_of(LINE_BYTES) && end - next >= LINE_BYTES {
+            let line = TaskWord::line_at(next);
+            let all = line.iter().fold(0, |all, word| all | word.0.load(Ordering::Relaxed));
+            if all & RECORD == 0 {
+                // None is a record. Of what lies between the frames of a task and those of another one nothing at all is known.
+                if all != 0 {
+                    line.iter().for_each(|word| word.0.store(0, Ordering::Relaxed));
+                    cleared = true;
+                }
+                next += LINE_BYTES;
+                continue;
+            }
         }
+        let shadow = TaskWord::at(next);
+        let old = shadow.load();
         if old & LEAD == RECORD {
-            forget_part(word, 0xff);
-        } else {
+            forget_part(first + (next - start), 0xff);
+        } else if old != 0 {
             shadow.0.store(0, Ordering::Relaxed);
             cleared = true;
         }
+        next += WORD_BYTES;
     }
     any || cleared
 }

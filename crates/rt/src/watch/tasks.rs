@@ -49,6 +49,38 @@ pub fn task_waits(task: Option<TaskId>, waits: bool) {
     with(|watcher, thread| watcher.task_waits(thread, task, waits));
 }
 
+/// The calling thread begins a task, or goes on with one: what lies on its stack below an address is of no use any more. Gives how many recorded calls
+/// of functions were open.
+pub(crate) fn task_begun(task: TaskId, top: usize, pc: usize) -> usize {
+    if steering::is_on() {
+        steering::step_ends();
+    }
+    let mut calls = 0;
+    with(|watcher, thread| {
+        calls = watcher.recorder().map_or(0, |recorder| recorder.open_calls(thread));
+        watcher.stack_left(thread, top, top);
+        watcher.structure(thread, Op::TaskBegin { task }, pc);
+    });
+    calls
+}
+
+/// The calling thread has finished a task: what lies on its stack below an address, and in the memory that it had for itself, is of no use
+/// any more. The address is 0 if it has none there.
+pub(crate) fn task_ended(task: TaskId, top: usize, (memory, size): (usize, usize)) {
+    if steering::is_on() {
+        steering::step_ends();
+    }
+    with(|watcher, thread| {
+        watcher.structure(thread, Op::TaskEnd { task }, 0);
+        if top != 0 {
+            watcher.stack_left(thread, top, top);
+        }
+        if size > 0 {
+            watcher.forgotten(Some(thread), memory, size);
+        }
+    });
+}
+
 /// How many recorded calls of functions are open in the calling thread.
 pub fn open_calls() -> usize {
     let mut number = 0;
