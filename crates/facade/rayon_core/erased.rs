@@ -1,7 +1,8 @@
-//! Calls of the original, with closures whose types it does not know: its own code is made here, and not in the program.
+//! Calls of the original, with closures whose types it does not know: its own code is made here, and not in the program. (But for `join`, which
+//! does so little that it would cost more than all else.)
 
 use crate::scope::{Scope, ScopeFifo, Within};
-use crate::tell::{self, Half, Task};
+use crate::tell::{self, Task};
 use keirin_original as original;
 use keirin_original::BroadcastContext;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,24 +14,6 @@ pub(crate) fn start_global_pool() {
     if !STARTED.load(Ordering::Relaxed) && original::current_thread_index().is_none() {
         tell::creating_workers(original::current_num_threads);
         STARTED.store(true, Ordering::Relaxed);
-    }
-}
-
-/// What one half of a join does. It is told whether another thread than the caller runs it.
-type Body<'a> = &'a mut (dyn FnMut(bool) + Send);
-
-#[inline(never)]
-pub(crate) fn join(pool: Option<&original::ThreadPool>, halves: [Half; 2], a: Body<'_>, b: Body<'_>) {
-    let [first, second] = halves;
-    let both = move || {
-        original::join_context(
-            move |context| first.run(|| a(context.migrated())),
-            move |context| second.run(|| b(context.migrated())),
-        );
-    };
-    match pool {
-        Some(pool) => pool.install(both),
-        None => both(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `join` and `join_context`.
 
 use crate::erased;
-use crate::tell::{Join, JoinPlace};
+use crate::tell::{Half, Join, JoinPlace};
 use keirin_original as original;
 use std::any::type_name;
 use std::cell::Cell;
@@ -113,19 +113,29 @@ where
     if pool.is_none() {
         erased::start_global_pool();
     }
-    let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
-    {
-        let mut place = JoinPlace::new();
-        let join = Join::begin(&mut place, divides);
-        erased::join(
-            pool,
-            join.halves(),
-            &mut |migrated| first = a.take().map(|a| a(migrated)),
-            &mut |migrated| second = b.take().map(|b| b(migrated)),
-        );
+    let mut place = JoinPlace::new();
+    let join = Join::begin(&mut place, divides);
+    let [first, second] = join.halves();
+    let both = move || {
+        original::join_context(
+            move |context| run(first, context.migrated(), a),
+            move |context| run(second, context.migrated(), b),
+        )
+    };
+    match pool {
+        Some(pool) => pool.install(both),
+        None => both(),
     }
-    match (first, second) {
-        (Some(first), Some(second)) => (first, second),
-        _ => unreachable!("a join that returns has run both"),
-    }
+}
+
+/// Runs a half, in a frame of its own: what lies below that belongs to the half, and what lies above to who called it.
+#[inline(never)]
+fn run<R>(half: Half, migrated: bool, body: impl FnOnce(bool) -> R) -> R {
+    half.run(|| called(migrated, body))
+}
+
+/// What the half does is a call in it, the outermost one: without a function of its own it would be none.
+#[inline(never)]
+fn called<R>(migrated: bool, body: impl FnOnce(bool) -> R) -> R {
+    body(migrated)
 }

@@ -21,6 +21,7 @@ mod bytes;
 mod choose;
 mod discipline;
 mod events;
+mod memory;
 mod order;
 mod origins;
 mod pending;

@@ -12,7 +12,7 @@ use crate::shadow::pages;
 use crate::thread::{Registry, SpawnsAt, Thread};
 use crate::watch::SideStep;
 use crate::watcher::{OtherSides, Watcher};
-use crate::{blocks, own, tbb, telling, tls};
+use crate::{own, tbb, telling, tls};
 use keirin_core::analysis::Statistic;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::analysis::tasks::{Block, Calls, Flagged, LastUse, Questions};
@@ -89,21 +89,6 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         let mut locked = TaskWord::of(address).lock_record::<A>(address & !7)?;
         locked.record().cells.of(bytes_of(address, 1)).map(act)
-    }
-
-    /// What the thread has accessed lately of a range was other memory.
-    fn take_out_of_recent(thread: &mut Thread, addr: usize, size: usize) {
-        let (worker, _) = Self::parts_at_once(thread);
-        if worker.recent.remove(addr, size) {
-            worker.recent.tell_hooks();
-        }
-    }
-
-    /// Forgets all that is known about a range.
-    fn forget(&self, addr: usize, size: usize) {
-        let era = self.era.load(Ordering::Relaxed);
-        words::forget::<A>(addr, size, era);
-        self.possible.forget(addr, size, era);
     }
 
     /// Something happened to the tasks that cannot be; it is left out.
@@ -508,22 +493,11 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
-        self.tell_pending(thread);
-        self.tell_held_of(thread, addr, size);
-        Self::take_out_of_recent(thread, addr, size);
-        // Some allocators do not tell when memory is given back.
-        self.forget(addr, size);
-        blocks::allocated(addr, size, thread.id, thread.place(pc, 0));
+        self.block_allocated(thread, addr, size, pc);
     }
 
     fn forgotten(&self, thread: Option<&mut Thread>, addr: usize, size: usize) {
-        if let Some(thread) = thread {
-            let _ = self.parts(thread);
-            self.tell_held_of(thread, addr, size);
-            Self::take_out_of_recent(thread, addr, size);
-        }
-        blocks::freed(addr);
-        self.forget(addr, size);
+        self.block_freed(thread, addr, size);
     }
 
     fn stack_left(&self, thread: &mut Thread, place: usize, top: usize) {

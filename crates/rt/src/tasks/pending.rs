@@ -115,6 +115,12 @@ impl Pending {
         NONE.as_ptr() as usize
     }
 
+    /// True if there is no run.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.used.iter().all(|group| *group == 0)
+    }
+
     /// Takes a run out of which something is not told. Those of which all is told are given up on the way.
     #[inline(always)]
     fn take(&mut self) -> Option<Run> {

@@ -245,6 +245,12 @@ impl<A: KeepsPlain> Possible<A> {
         self.block(addr).bits.load(Ordering::Relaxed) & Self::bit(addr) != 0
     }
 
+    /// False if nothing was held back so far, by any thread.
+    #[inline(always)]
+    pub(in crate::tasks) fn is_any_held(&self) -> bool {
+        self.any_held.load(Ordering::Relaxed)
+    }
+
     /// False if nothing is held back of a range, by any thread.
     #[inline]
     pub(super) fn may_be_held(&self, addr: usize, size: usize) -> bool {
