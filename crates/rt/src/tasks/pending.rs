@@ -194,33 +194,55 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let distance =
             if distance != 0 && distance.unsigned_abs() <= FARTHEST { distance } else { size as isize };
         let next = addr.wrapping_add_signed(distance);
-        let this = Run { key, next, from: addr, distance, place, size: size as u32, kind, on_stack };
-        *run = Run { from: next, ..this };
+        *run = Run { key, next, from: next, distance, place, size: size as u32, kind, on_stack };
         worker.pending.used[index / 64] |= 1 << (index % 64);
         if let Some(left) = left {
             self.tell_run(thread, &left);
         }
         thread.accesses += 1;
-        self.tell_alone(thread, &this, addr);
+        if self.tell_shortly(thread, kind, (addr, size), place) {
+            if self.possible.is_any() {
+                self.told_meets_possible(thread, &Run::of_many(kind, size as u32, place), addr, size);
+            }
+        } else {
+            // The run is looked at only now, so that the commonest accesses do not make a copy of it.
+            let run = Self::parts_at_once(thread).0.pending.runs[index];
+            self.tell_in_any_way(thread, &run, addr);
+        }
         true
     }
 
     /// Tells one access of a run.
     #[inline(always)]
     pub(super) fn tell_alone(&self, thread: &mut Thread, run: &Run, addr: usize) {
-        let size = run.size as usize;
-        let told = if size == 2 * WORD_BYTES {
-            let two = self.tell_two_simply(thread, run.kind, addr, run.place);
-            let mut alone = |addr| self.tell_simply(thread, run.kind, (addr, WORD_BYTES), run.place);
-            two || (addr.is_multiple_of(WORD_BYTES) && alone(addr) && alone(addr + WORD_BYTES))
-        } else {
-            self.tell_simply(thread, run.kind, (addr, size), run.place)
-        };
-        if told {
-            self.told_meets_possible(thread, run, addr, size);
+        if self.tell_shortly(thread, run.kind, (addr, run.size as usize), run.place) {
+            self.told_meets_possible(thread, run, addr, run.size as usize);
         } else {
             self.tell_in_any_way(thread, run, addr);
         }
+    }
+
+    /// The same if it is one of the commonest. False: nothing was done, or a part of it.
+    #[inline(always)]
+    fn tell_shortly(
+        &self,
+        thread: &mut Thread,
+        kind: AccessKind,
+        (addr, size): (usize, usize),
+        place: PlaceNumber,
+    ) -> bool {
+        if size < WORD_BYTES || !addr.is_multiple_of(WORD_BYTES) {
+            return self.tell_simply(thread, kind, (addr, size), place);
+        }
+        if size == WORD_BYTES {
+            return self.tell_words_simply::<1>(thread, kind, addr, place);
+        }
+        let within_line = addr % LINE_BYTES <= LINE_BYTES - 2 * WORD_BYTES;
+        if within_line && self.tell_words_simply::<2>(thread, kind, addr, place) {
+            return true;
+        }
+        let mut words = [addr, addr + WORD_BYTES].into_iter();
+        words.all(|addr| self.tell_words_simply::<1>(thread, kind, addr, place))
     }
 
     /// The commonest way of [`Self::plain_access`]: all that the word remembers is about the same bytes, and comes before this access.
@@ -258,35 +280,32 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         true
     }
 
-    /// The same for two words that lie side by side and remember the same.
+    /// The same for whole words of a line, side by side, that remember the same.
     #[inline(always)]
-    fn tell_two_simply(
+    fn tell_words_simply<const WORDS: usize>(
         &self,
         thread: &mut Thread,
         kind: AccessKind,
         addr: usize,
         place: PlaceNumber,
     ) -> bool {
-        if !addr.is_multiple_of(WORD_BYTES) || addr % LINE_BYTES > LINE_BYTES - 2 * WORD_BYTES {
-            return false;
-        }
         let (worker, _) = self.at_gate(thread);
-        let [word, other] = [TaskWord::of(addr), TaskWord::of(addr + WORD_BYTES)];
-        let old = word.load();
+        let words: [&TaskWord; WORDS] = std::array::from_fn(|index| TaskWord::of(addr + index * WORD_BYTES));
+        let old = words[0].load();
         let (me, is_read) = (number_of(worker.step), kind == AccessKind::Read);
-        let (Some((write, read)), true) = (words::whole(old), other.load() == old) else { return false };
+        let alike = || words[1..].iter().all(|word| word.load() == old);
+        let (Some((write, read)), true) = (words::whole(old), alike()) else { return false };
         if write == me || (is_read && read == me) {
             return true;
         }
         let before = |number: u64, worker: &mut Worker| number == 0 || self.is_before(worker, number);
-        if !before(write, worker) || !before(read, worker) || (old == 0 && !word.admit()) {
+        if !before(write, worker) || !before(read, worker) || (old == 0 && !words[0].admit()) {
             return false;
         }
         let new = if is_read { words::with_read(old, me) } else { words::written_only(me) };
-        let Some(mut line) = word.own_as(old).filter(|_| other.load() == old) else { return false };
-        line.put_whole((addr, addr + 2 * WORD_BYTES), is_read, place, || word.used_in_line());
-        word.set(new);
-        other.set(new);
+        let Some(mut line) = words[0].own_as(old).filter(|_| alike()) else { return false };
+        line.put_whole((addr, addr + WORDS * WORD_BYTES), is_read, place, || words[0].used_in_line());
+        words.iter().for_each(|word| word.set(new));
         true
     }
 
