@@ -159,6 +159,8 @@ originals! {
         fn __kmpc_critical(place: *mut c_void, thread: c_int, name: *mut c_void);
         fn __kmpc_critical_with_hint(place: *mut c_void, thread: c_int, name: *mut c_void, hint: c_uint);
         fn __kmpc_end_critical(place: *mut c_void, thread: c_int, name: *mut c_void);
+        fn __kmpc_atomic_end();
+        fn GOMP_atomic_end();
         fn GOMP_critical_end();
         fn GOMP_critical_name_end(name: *mut c_void);
         fn __kmpc_end_ordered(place: *mut c_void, thread: c_int);

@@ -125,6 +125,10 @@ fn is_critical(held: &Held) -> bool {
     held.kind == mutex::CRITICAL
 }
 
+fn is_atomic(held: &Held) -> bool {
+    held.kind == mutex::ATOMIC
+}
+
 /// Defines functions again that give something back.
 macro_rules! giving_back {
     ($(fn $name:ident($($argument:ident: $type:ty),*) by $is_meant:expr;)*) => {
@@ -143,6 +147,8 @@ giving_back! {
     fn omp_unset_lock(lock: *mut c_void) by |held| held.lock == lock as u64;
     fn omp_unset_nest_lock(lock: *mut c_void) by |held| held.lock == lock as u64;
     fn __kmpc_end_critical(place: *mut c_void, thread: c_int, name: *mut c_void) by is_critical;
+    fn __kmpc_atomic_end() by is_atomic;
+    fn GOMP_atomic_end() by is_atomic;
     fn GOMP_critical_end() by is_critical;
     fn GOMP_critical_name_end(name: *mut c_void) by is_critical;
     fn __kmpc_end_ordered(place: *mut c_void, thread: c_int) by |held| held.kind == mutex::ORDERED;

@@ -135,6 +135,8 @@ pub(super) mod work {
 pub(super) mod mutex {
     use super::c_int;
     pub(crate) const CRITICAL: c_int = 5;
+    /// What a compiler cannot do by one instruction it does under a lock of the runtime.
+    pub(crate) const ATOMIC: c_int = 6;
     pub(crate) const ORDERED: c_int = 7;
 }
 
