@@ -38,8 +38,8 @@ pub(crate) const RECENT_WRITES: usize = RECENT_ENTRIES / 2;
 const WRITE: u64 = 1;
 const TURN_SHIFT: u32 = 1;
 
-/// A line with its turn and kind, and a bit for each byte.
-type Entry = (u64, u64);
+/// A line with its turn and kind, and a bit for each byte, in the order in which the hooks look at them.
+type Entry = [u64; 2];
 
 /// How many calls for the accesses of a loop a thread remembers. They lie behind the other entries, and behind them how often memory was
 /// taken out of the table.
@@ -178,7 +178,7 @@ impl Recent {
         !self.entries.is_null()
             && Self::parts(addr, size).all(|(at, bits)| {
                 // SAFETY: so many entries were mapped.
-                let (key, known) = unsafe { *self.entries.add(Self::place(kind, at)) };
+                let [key, known] = unsafe { *self.entries.add(Self::place(kind, at)) };
                 key == Self::key(turn, kind, at) && known & bits == bits
             })
     }
@@ -200,7 +200,7 @@ impl Recent {
         for (at, bits) in Self::parts(addr, size) {
             for kind in [AccessKind::Read, AccessKind::Write] {
                 // What is lost of another line is told again. SAFETY: so many entries were mapped.
-                unsafe { (*self.entries.add(Self::place(kind, at))).1 &= !bits };
+                unsafe { (*self.entries.add(Self::place(kind, at)))[1] &= !bits };
             }
         }
         false
@@ -234,7 +234,7 @@ impl Recent {
             // SAFETY: so many entries were mapped.
             let entry = unsafe { &mut *self.entries.add(Self::place(kind, at)) };
             let key = Self::key(self.turn, kind, at);
-            *entry = (key, if entry.0 == key { entry.1 | bits } else { bits });
+            *entry = [key, if entry[0] == key { entry[1] | bits } else { bits }];
         }
     }
 
@@ -263,7 +263,9 @@ impl Recent {
     }
 }
 
-const _: () = assert!(Recent::MOST_REMOVED >> Recent::STRETCH_SHIFT < 32 && LINE_BYTES == 64);
+const _: () = assert!(
+    Recent::MOST_REMOVED >> Recent::STRETCH_SHIFT < 32 && LINE_BYTES == 64 && size_of::<Entry>() == 16
+);
 
 impl Drop for Recent {
     fn drop(&mut self) {
