@@ -292,6 +292,23 @@ impl Thread {
         self.fences.as_ref().map(|fences| &fences.released).filter(|released| !released.by.is_never())
     }
 
+    /// A task was forked by the thread, at a time, and somebody runs it. What the thread knows goes to whoever that is by [`Thread::take_task`].
+    /// Gives a copy of that, unless `kept` is one.
+    #[inline]
+    pub fn fork_task(&mut self, now: Epoch, kept: Option<&VectorClock>) -> Option<VectorClock> {
+        self.published = now.time();
+        (kept != Some(&self.clock)).then(|| self.clock.clone())
+    }
+
+    /// The thread, which is `me`, goes on with what another one has left to it at a time, knowing so much.
+    pub fn take_task(&mut self, me: ThreadId, known: &VectorClock, by: Epoch) {
+        // Who knows this epoch knows all that the thread knew then.
+        if !self.knows(me, by) {
+            self.clock.join(known);
+            self.clock.set(by.thread(), by.time());
+        }
+    }
+
     /// The first thing that a forked thread knows.
     pub(super) fn start(&mut self, parent: &VectorClock, fork: Epoch) {
         self.clock.join(parent);
