@@ -21,7 +21,9 @@ pub use branches::{
 };
 pub(crate) use branches::{StepOfSide, minds_other_sides, order_decides};
 pub(crate) use forks::{fork, join, leave_task, take_task};
-pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
+pub(crate) use ranges::{
+    Ranges, accesses, has_read_few, minds_repetitions, read_compared, read_range, write_range,
+};
 pub(crate) use synchronization::{atomic_awaited, lock_changed};
 pub use synchronization::{
     barrier_arrived, barrier_left, condition_notified, condition_waited, fence, happens_after,

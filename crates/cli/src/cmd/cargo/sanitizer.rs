@@ -364,6 +364,13 @@ mod tests {
     }
 
     #[test]
+    fn words_that_put_calls_in_are_known() {
+        assert!(FLAGS.iter().all(|flag| puts_calls(OsStr::new(flag))));
+        // What crates without calls need to go together with the others.
+        assert!(!puts_calls(OsStr::new(MIXED)) && !puts_calls(OsStr::new("--sysroot")));
+    }
+
+    #[test]
     fn what_optimizes_the_whole_program_is_known() {
         assert!(["lto", "lto=fat", "linker-plugin-lto"].into_iter().all(is_whole_program));
         assert!(!["embed-bitcode=no", "opt-level=3"].into_iter().any(is_whole_program));
