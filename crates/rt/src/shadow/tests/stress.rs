@@ -186,4 +186,7 @@ fn a_read_among_others_and_a_write_at_the_same_moment_are_told() {
         [first, second].into_iter().for_each(drop_thread);
     });
     watch::pretend_on(false);
+    for used in [address, token, other_token] {
+        shadow::forget::<Races>(used, WORD_BYTES);
+    }
 }
