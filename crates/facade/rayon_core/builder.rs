@@ -125,9 +125,10 @@ impl<S> ThreadPoolBuilder<S> {
         H: Fn(usize) + Send + Sync + 'static,
     {
         let made: &'static u64 = self.made.get_or_insert_with(|| Box::leak(Box::new(0)));
+        let handler = tell::Handler::new(handler);
         let handler = move |index: usize| {
             tell::after(made as *const u64 as usize);
-            handler(index)
+            handler.call(|handler| handler(index))
         };
         self.with(|builder| set(builder, Box::new(handler)))
     }
@@ -158,7 +159,8 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.with(|builder| builder.panic_handler(panic_handler))
+        let handler = tell::Handler::new(panic_handler);
+        self.with(|builder| builder.panic_handler(move |panic| handler.call(|handler| handler(panic))))
     }
 
     pub fn stack_size(self, stack_size: usize) -> Self {

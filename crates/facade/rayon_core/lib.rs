@@ -24,10 +24,18 @@
 
 mod builder;
 mod erased;
+#[cfg(not(keirin_races))]
+mod join;
+#[cfg(keirin_races)]
+#[path = "join_in_order.rs"]
 mod join;
 mod pool;
 mod scope;
 mod spawn;
+#[cfg(not(keirin_races))]
+mod tell;
+#[cfg(keirin_races)]
+#[path = "order.rs"]
 mod tell;
 
 pub use builder::{Configuration, ThreadPoolBuilder, initialize};

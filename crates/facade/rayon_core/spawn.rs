@@ -50,10 +50,36 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
+    /// Places for what the threads give. Each of them has one for itself.
+    struct Places<R>(*mut Option<R>);
+
+    // SAFETY: each thread uses a place of its own, and leaves there what may be sent.
+    unsafe impl<R: Send> Sync for Places<R> {}
+
+    impl<R> Places<R> {
+        /// # Safety
+        /// There is such a place, and nobody else uses it.
+        unsafe fn put(&self, index: usize, result: R) {
+            // SAFETY: by the contract.
+            unsafe { *self.0.add(index) = Some(result) };
+        }
+    }
+
     let threads = threads_of(pool);
-    let group = Group::new();
-    let tasks: Vec<Task> = (0..threads).map(|_| group.name().spawn_first()).collect();
-    erased::broadcast(pool, &tasks, &op)
+    let mut results: Vec<Option<R>> = (0..threads).map(|_| None).collect();
+    {
+        let places = Places(results.as_mut_ptr());
+        let group = Group::new();
+        let tasks: Vec<Task> = (0..threads).map(|_| group.name().spawn_first()).collect();
+        erased::broadcast(pool, tasks, &|context: BroadcastContext<'_>| {
+            let index = context.index();
+            let result = op(context);
+            assert!(index < threads);
+            // SAFETY: it is called once in each thread, whose index that is, and waited for while the results stay where they are.
+            unsafe { places.put(index, result) };
+        });
+    }
+    results.into_iter().flatten().collect()
 }
 
 /// `rayon_core::spawn_broadcast`.

@@ -78,6 +78,12 @@ impl Task {
         Task(__keirin_rust_task_spawned(0, 0))
     }
 
+    /// The caller has made all that the task needs, and hands it over.
+    #[inline(always)]
+    pub(crate) fn handed_over(self) -> Self {
+        self
+    }
+
     /// Runs it.
     #[inline(always)]
     pub(crate) fn run<R>(self, body: impl FnOnce() -> R) -> R {
@@ -182,6 +188,12 @@ pub(crate) fn creating_workers<R>(create: impl FnOnce() -> R) -> R {
     create()
 }
 
+/// Has the original do something that waits.
+#[inline(always)]
+pub(crate) fn waiting<R>(wait: impl FnOnce() -> R) -> R {
+    wait()
+}
+
 /// What the caller did so far comes before whatever follows an [`after`] of the same number.
 pub(crate) fn before(token: usize) {
     __keirin_happens_before(token);
@@ -190,4 +202,17 @@ pub(crate) fn before(token: usize) {
 /// The other side of [`before`].
 pub(crate) fn after(token: usize) {
     __keirin_happens_after(token);
+}
+
+/// A handler of a pool.
+pub(crate) struct Handler<H>(H);
+
+impl<H> Handler<H> {
+    pub(crate) fn new(handler: H) -> Self {
+        Handler(handler)
+    }
+
+    pub(crate) fn call<R>(&self, call: impl FnOnce(&H) -> R) -> R {
+        call(&self.0)
+    }
 }

@@ -9,6 +9,7 @@
 //! between are in one epoch.
 
 mod events;
+mod forks;
 mod shortcut;
 
 use crate::actors::Actors;

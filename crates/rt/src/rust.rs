@@ -189,6 +189,7 @@ macro_rules! rust_hooks {
     )*};
 }
 
+pub mod forks;
 pub mod futures;
 pub(crate) mod joins;
 pub(crate) mod sections;

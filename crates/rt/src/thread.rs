@@ -16,6 +16,7 @@ use crate::learned::Followed;
 use crate::places::{self, Place, PlaceNumber};
 use crate::quiet::Table;
 use crate::record::ThreadRecorder;
+use crate::rust::forks::Kept;
 use crate::rust::sections::Sections;
 use crate::spin::Spin;
 use crate::tls;
@@ -70,6 +71,8 @@ pub(crate) struct Thread {
     pub(crate) runs_tasks: bool,
     /// How often there was no room in it.
     pub(crate) crowded: u32,
+    /// What it knew when it forked a task last (see `rust::forks`).
+    pub(crate) forked: Option<Kept>,
     /// Where it is, of the regions that were learned.
     pub(crate) followed: Followed,
     frames: *mut Frame,
@@ -133,6 +136,7 @@ impl Thread {
             quiet: None,
             runs_tasks: false,
             crowded: 0,
+            forked: None,
             followed: Followed::default(),
             frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
             depth: 0,

@@ -9,6 +9,7 @@
 
 mod atomics;
 mod branches;
+mod forks;
 mod ranges;
 mod synchronization;
 mod tasks;
@@ -19,7 +20,10 @@ pub use branches::{
     other_lock, other_side, other_value, read_value, write_value,
 };
 pub(crate) use branches::{StepOfSide, minds_other_sides, order_decides};
-pub(crate) use ranges::{Ranges, accesses, minds_repetitions, read_range, write_range};
+pub(crate) use forks::{fork, join, leave_task, take_task};
+pub(crate) use ranges::{
+    Ranges, accesses, has_read_few, minds_repetitions, read_compared, read_range, write_range,
+};
 pub(crate) use synchronization::{atomic_awaited, lock_changed};
 pub use synchronization::{
     barrier_arrived, barrier_left, condition_notified, condition_waited, fence, happens_after,

@@ -28,46 +28,73 @@ fn filled(to: *mut c_void, size: usize, pc: usize) {
 /// Both are memory of that size.
 #[inline(always)]
 unsafe fn compared(a: *const u8, b: *const u8, size: usize) -> (usize, c_int) {
-    let mut at = 0;
-    // Several bytes at once, as long as there are as many.
-    // SAFETY: by the contract of this function.
-    while at + 8 <= size && unsafe { is_same::<u64>(a.add(at), b.add(at)) } {
-        at += 8;
+    // The first of some bytes that differ: how many bytes that is from the first, and the difference.
+    let first = |at: usize, a: u64, b: u64| {
+        let bits = (a ^ b).trailing_zeros() / 8 * 8;
+        let byte = |bytes: u64| c_int::from((bytes >> bits) as u8);
+        (at + bits as usize / 8 + 1, byte(a) - byte(b))
+    };
+    // Several bytes at once, the last of them perhaps again.
+    macro_rules! ends_with {
+        ($type:ty, $at:expr) => {{
+            let at = $at;
+            // SAFETY: by the contract of this function; all that is read lies within.
+            let (a, b) = unsafe { (number::<$type>(a.add(at)), number::<$type>(b.add(at))) };
+            if a != b {
+                return first(at, u64::from(a), u64::from(b));
+            }
+        }};
     }
-    // SAFETY: as above.
-    if at + 4 <= size && unsafe { is_same::<u32>(a.add(at), b.add(at)) } {
-        at += 4;
-    }
-    while at < size {
-        // SAFETY: as above.
-        let (a, b) = unsafe { (*a.add(at), *b.add(at)) };
-        at += 1;
-        if a != b {
-            return (at, c_int::from(a) - c_int::from(b));
+    match size {
+        0 => {}
+        1 => ends_with!(u8, 0),
+        2..=3 => {
+            ends_with!(u16, 0);
+            ends_with!(u16, size - 2);
+        }
+        4..=7 => {
+            ends_with!(u32, 0);
+            ends_with!(u32, size - 4);
+        }
+        _ => {
+            let mut at = 0;
+            while at + 8 < size {
+                ends_with!(u64, at);
+                at += 8;
+            }
+            ends_with!(u64, size - 8);
         }
     }
     (size, 0)
 }
 
-/// True if the same numbers are at two addresses.
+/// A number that lies at an address, which need not be a multiple of anything.
 #[inline(always)]
-unsafe fn is_same<T: Copy + PartialEq>(a: *const u8, b: *const u8) -> bool {
-    // SAFETY: both are memory of that size.
-    unsafe { a.cast::<T>().read_unaligned() == b.cast::<T>().read_unaligned() }
+unsafe fn number<T: Copy>(at: *const u8) -> T {
+    // SAFETY: both callers and their callers know that it is there.
+    unsafe { at.cast::<T>().read_unaligned() }
 }
 
 /// Tells a comparison, and does it.
 #[inline]
 unsafe fn tell_comparison(a: *const c_void, b: *const c_void, size: usize, pc: usize) -> c_int {
-    if !counts_for_memory(pc) {
-        // SAFETY: the program compares this memory.
-        return unsafe { plain::memcmp(a, b, size) };
-    }
-    // SAFETY: as above.
+    // SAFETY: the program compares this memory.
     let (looked_at, difference) = unsafe { compared(a.cast(), b.cast(), size) };
-    tell_read(a, looked_at, pc);
-    tell_read(b, looked_at, pc);
+    // Mostly a few bytes, again and again.
+    for memory in [a, b] {
+        if !watch::has_read_few(memory as usize, looked_at) {
+            tell_compared(memory, looked_at, pc);
+        }
+    }
     difference
+}
+
+/// Tells what was compared, if that is to be told.
+#[inline(never)]
+fn tell_compared(memory: *const c_void, size: usize, pc: usize) {
+    if counts_for_memory(pc) && size > 0 && !watch::hooks_only() {
+        watch::read_compared(memory as usize, size, pc);
+    }
 }
 
 // Compilers call the first five at every turn. Where nobody minds accesses they go on in the function itself at once: nothing need be saved

@@ -97,7 +97,9 @@ impl Word {
         let [low, head, high, high_second] = self.0.each_ref().map(|number| number.load(Ordering::Relaxed));
         if low != high || head != high_second || head >> SHAPE_SHIFT != 0 {
             return head >> SHAPE_SHIFT == SHARED >> SHAPE_SHIFT
-                && self.shortcut_shared::<A>(thread, new, kind, head);
+                && ((kind == AccessKind::Read
+                    && self.read_among_others::<A>(thread, new, [low, head, high, high_second]))
+                    || self.shortcut_shared::<A>(thread, new, kind, head));
         }
         // A cell that nobody else has accessed, mostly.
         let [first, second] = if is_own(new, [low, head]) {
@@ -112,6 +114,40 @@ impl Word {
             [first | ALL_OF_HALF, second]
         };
         self.put_alike([low, head], [first, second])
+    }
+
+    /// A read of all bytes of a word with one cell that several threads read, if it takes the place of an earlier one: what [`Word::shortcut_shared`]
+    /// makes of it, without the lock. False: nothing was done, or it must be done again.
+    ///
+    /// Who changes the word otherwise takes the lock, looks at the reads, and puts others; this one puts its read, and then looks whether the word is
+    /// locked, or has been since. Taking the lock and putting the read are fences, so that one of the two sees the other: he the new read, or this one
+    /// that it must do it again, under the lock.
+    #[inline(always)]
+    fn read_among_others<A: Shadowed>(
+        &self,
+        thread: &A::Thread,
+        new: u64,
+        [low, head, third, fourth]: [u64; 4],
+    ) -> bool {
+        let is_mine = |read: u64| read != 0 && (read ^ new) >> ACTOR_SHIFT == 0;
+        let is_now = |number: u64| (number ^ new) >> Compact::SITE_BITS == 0;
+        let replaces = |place: usize, before: u64, after: u64| {
+            self.0[place].compare_exchange(before, after, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        };
+        let (write, read) = (low & CELL_BITS, head & CELL_BITS);
+        if CompactAtomic::is_load_of_cell(third) || is_now(write) || !A::is_known(thread, new, write) {
+            return false;
+        }
+        if A::is_known(thread, new, read) {
+            // The lock is in that number. What was written meanwhile would have taken the read away.
+            return is_now(read) || replaces(1, head, new | SHARED);
+        }
+        let (place, before) = if is_mine(third) { (2, third) } else { (3, fourth) };
+        is_mine(before)
+            && (is_now(before)
+                || (replaces(place, before, new)
+                    && self.0[1].load(Ordering::SeqCst) == head
+                    && self.0[place].load(Ordering::Relaxed) == new))
     }
 
     /// The two numbers of the one cell of all bytes, if it is nobody's but that of the thread whose epoch is given.

@@ -172,6 +172,33 @@ pub(crate) fn read_range(addr: usize, size: usize, pc: usize) {
     }
 }
 
+/// True if at most eight bytes were read by the calling thread in its epoch, which the default analysis watches, with nothing in between that it would
+/// have to hear of.
+#[inline(always)]
+pub(crate) fn has_read_few(addr: usize, size: usize) -> bool {
+    let (epoch, place) = (tls::epoch(), tls::note() / size_of::<u64>());
+    if epoch == 0 || size > layout::WORD_BYTES {
+        return false;
+    }
+    let offset = addr % layout::WORD_BYTES;
+    let bytes = ((1u32 << size) - 1) << offset;
+    let (mask, mask_of_next) = (bytes as u8, (bytes >> layout::WORD_BYTES) as u8);
+    let has_read = |word: &Word, mask: u8| {
+        word.notes(place, epoch, AccessKind::Read, mask) || word.knows(epoch, AccessKind::Read, mask)
+    };
+    has_read(Word::of(addr), mask)
+        && (mask_of_next == 0 || has_read(Word::of(addr + layout::WORD_BYTES), mask_of_next))
+}
+
+/// A read of some bytes that [`has_read_few`] does not know.
+#[inline]
+pub(crate) fn read_compared(addr: usize, size: usize, pc: usize) {
+    if tls::epoch() == 0 || size > layout::WORD_BYTES || !layout::is_program(addr, size) {
+        return read_range(addr, size, pc);
+    }
+    short_read(addr, size, pc);
+}
+
 /// The same for a write.
 #[inline]
 pub(crate) fn write_range(addr: usize, size: usize, pc: usize) {

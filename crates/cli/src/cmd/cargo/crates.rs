@@ -7,12 +7,19 @@
 //! A version that is not known, or that ours does not fit, stays as it is, and the user is told.
 
 use super::amend::{self, Amendment};
+use super::sanitizer;
 use crate::cmd::Exit;
 use anyhow::{Context, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// What a crate without the sanitizer's calls copies, functions of the C library must not copy, which tell it.
+const OPTIMIZED: &str = "-Copt-level=3";
+
+/// The condition for ours with `--races`.
+const RACES: &str = "keirin_races";
 
 /// The folder with the sources of ours.
 pub(super) const SOURCES: &str = "KEIRIN_FACADES";
@@ -94,13 +101,14 @@ const REPLACED: [Replaced; 7] = [
 const WITH_REAL_STD: [&str; 2] = ["crossbeam_deque", "crossbeam_epoch"];
 
 /// Compiles ours in place of a crate, and the crate beside it, if it is one of those. None: it is to be compiled as it is, with the
-/// words that it gets.
-pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Option<Exit>> {
+/// words that it gets. `told`: these have the sanitizer's calls put in. What most crates do is seen by those; of the others none has such
+/// calls, neither ours nor the one beside it.
+pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>, told: bool) -> Result<Option<Exit>> {
     let name = value(words, "--crate-name");
     let Some(name) = name.as_deref().and_then(OsStr::to_str) else { return Ok(None) };
     let (package, version) = (std::env::var("CARGO_PKG_NAME"), std::env::var("CARGO_PKG_VERSION"));
     let (package, version) = (package.unwrap_or_default(), version.unwrap_or_default());
-    if WITH_REAL_STD.contains(&name) {
+    if !told && WITH_REAL_STD.contains(&name) {
         *words = without_our_std(words);
     }
     let Some(replaced) =
@@ -113,6 +121,20 @@ pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Opti
     if matches!(replaced.by, By::Facade) && words.iter().any(|word| word == "--test") {
         // The crate's own tests are about the crate itself.
         return Ok(None);
+    }
+    if told {
+        return match replaced.by {
+            By::Facade if replaced.knows(&version) => {
+                let mut words: Vec<OsString> =
+                    words.iter().filter(|word| !sanitizer::puts_calls(word)).cloned().collect();
+                words.extend(["--cfg", RACES, sanitizer::NOT_SHARED, OPTIMIZED].map(OsString::from));
+                let source = Path::new(&sources).join(name);
+                // Else it has the calls as all others.
+                let ours = beside(program, &words, &source, name)?.filter(|ours| ours.status.success());
+                ours.map(|ours| finished(&ours)).transpose()
+            }
+            _ => Ok(None),
+        };
     }
     if !replaced.knows(&version) {
         replaced.warn(&version, "is not known");
@@ -132,9 +154,13 @@ pub(super) fn compile(program: &OsStr, words: &mut Vec<OsString>) -> Result<Opti
         replaced.warn(&version, "does not fit");
         return Ok(None);
     }
-    // Cargo reads it: what was written, and warnings.
+    finished(&ours).map(Some)
+}
+
+/// Cargo reads what was told: what was written, and warnings.
+fn finished(ours: &Output) -> Result<Exit> {
     std::io::stderr().write_all(&ours.stderr)?;
-    Ok(Some(Exit::Clean))
+    Ok(Exit::Clean)
 }
 
 /// Compiles a crate and ours in front of it.
@@ -213,7 +239,11 @@ fn from_source(words: &[OsString], source: &Path, called: &Path) -> Vec<OsString
 }
 
 fn run(program: &OsStr, words: &[OsString]) -> Result<Output> {
-    let output = Command::new(program).args(words).output();
+    let mut command = Command::new(program);
+    if sanitizer::words().is_some() {
+        command.env(sanitizer::UNSTABLE.0, sanitizer::UNSTABLE.1);
+    }
+    let output = command.args(words).output();
     output.with_context(|| format!("cannot run {}", program.display()))
 }
 

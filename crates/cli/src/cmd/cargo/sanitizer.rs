@@ -36,7 +36,7 @@ const FLAGS: [&str; 2] = ["-Zsanitizer=thread", "-Zexternal-clangrt"];
 /// The library was not compiled so; newer compilers ask whether that is known.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 /// Functions that the library has for common types come without the calls: they are made again in each crate.
-const NOT_SHARED: &str = "-Zshare-generics=no";
+pub(super) const NOT_SHARED: &str = "-Zshare-generics=no";
 
 /// A crate that is optimized is compiled as one unit. Of several units the compiler would inline functions into each other once more after
 /// the calls were put in: functions with calls into functions with calls, so that one is entered and left where another runs, and
@@ -106,6 +106,11 @@ pub(super) fn words() -> Option<Vec<OsString>> {
     Some(
         text.as_bytes().split(|byte| *byte == SEPARATOR).map(|word| OsStr::from_bytes(word).into()).collect(),
     )
+}
+
+/// True for a word by which the compiler puts the calls in.
+pub(super) fn puts_calls(word: &OsStr) -> bool {
+    FLAGS.iter().any(|flag| word == *flag)
 }
 
 /// Takes the words out of an environment that is not meant to have them.
@@ -356,6 +361,13 @@ mod tests {
             assert!(error.to_string().contains(says), "{error:#}");
             assert_eq!(fs::read(&library).unwrap(), content, "it stays as it is");
         }
+    }
+
+    #[test]
+    fn words_that_put_calls_in_are_known() {
+        assert!(FLAGS.iter().all(|flag| puts_calls(OsStr::new(flag))));
+        // What crates without calls need to go together with the others.
+        assert!(!puts_calls(OsStr::new(MIXED)) && !puts_calls(OsStr::new("--sysroot")));
     }
 
     #[test]

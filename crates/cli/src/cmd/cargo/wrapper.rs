@@ -63,8 +63,9 @@ impl Tool {
                 let mut words: Vec<OsString> = kept.chain(additions.words(sanitizer)).collect();
                 if is_sanitized {
                     command.env(sanitizer::UNSTABLE.0, sanitizer::UNSTABLE.1);
-                } else if self == Tool::Compiler
-                    && let Some(exit) = crates::compile(program, &mut words)?
+                }
+                if self == Tool::Compiler
+                    && let Some(exit) = crates::compile(program, &mut words, is_sanitized)?
                 {
                     return Ok(exit);
                 }
@@ -90,17 +91,21 @@ pub(super) fn set(
     command.env(REAL_DOCUMENTATION, toolchain.documentation_tool());
     command.env("RUSTDOC", link(&folder, DOCUMENTATION, &own)?);
     command.env(OBJECT, files.object()).env(HOOKS, files.hooks());
+    command.env_remove(FACADE).env_remove(crates::SOURCES);
     match sanitizer {
-        // What other crates do is seen by their own accesses.
-        Some(sanitizer) => sanitizer.set(command.env_remove(crates::SOURCES)),
-        None => sanitizer::unset(command.env(crates::SOURCES, files.facades())),
+        Some(sanitizer) => sanitizer.set(command),
+        None => sanitizer::unset(command),
     }
     // What is seen in the library itself need not be told.
-    let told_apart = sanitizer.is_some_and(Sanitizer::has_library);
-    match if told_apart { None } else { toolchain.facade(files, sanitizer.is_some())? } {
-        Some(folder) => command.env(FACADE, folder),
-        None => command.env_remove(FACADE).env_remove(crates::SOURCES),
-    };
+    if sanitizer.is_some_and(Sanitizer::has_library) {
+        command.env(crates::SOURCES, files.facades());
+    } else if let Some(folder) = toolchain.facade(files, sanitizer.is_some())? {
+        command.env(FACADE, folder);
+        // Where only ours tells what is ordered, that of other crates is seen by their own accesses.
+        if sanitizer.is_none() {
+            command.env(crates::SOURCES, files.facades());
+        }
+    }
     Ok(())
 }
 

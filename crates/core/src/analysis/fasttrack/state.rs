@@ -292,6 +292,23 @@ impl Thread {
         self.fences.as_ref().map(|fences| &fences.released).filter(|released| !released.by.is_never())
     }
 
+    /// A task was forked by the thread, at a time, and somebody runs it. What the thread knows goes to whoever that is by [`Thread::take_task`].
+    /// Gives a copy of that, unless `kept` is one.
+    #[inline]
+    pub fn fork_task(&mut self, now: Epoch, kept: Option<&VectorClock>) -> Option<VectorClock> {
+        self.published = now.time();
+        (kept != Some(&self.clock)).then(|| self.clock.clone())
+    }
+
+    /// The thread, which is `me`, goes on with what another one has left to it at a time, knowing so much.
+    pub fn take_task(&mut self, me: ThreadId, known: &VectorClock, by: Epoch) {
+        // Who knows this epoch knows all that the thread knew then.
+        if !self.knows(me, by) {
+            self.clock.join(known);
+            self.clock.set(by.thread(), by.time());
+        }
+    }
+
     /// The first thing that a forked thread knows.
     pub(super) fn start(&mut self, parent: &VectorClock, fork: Epoch) {
         self.clock.join(parent);
@@ -407,7 +424,11 @@ pub struct Sync {
 
 #[cfg(test)]
 mod tests {
+    use super::super::FastTrack;
     use super::*;
+    use crate::analysis::Analysis;
+    use crate::finding::Findings;
+    use proptest::prelude::*;
 
     fn read(thread: u32, position: u64) -> Exact {
         let moment = Moment { position, thread: ThreadId(thread), ..Moment::default() };
@@ -425,5 +446,49 @@ mod tests {
         reads.insert(read(5, 1001), |_| false);
         reads.insert(read(999, 1002), |_| false);
         assert_eq!(reads.list_mut(), [read(5, 1001), read(999, 1002)]);
+    }
+
+    proptest! {
+        /// What goes from thread to thread by tasks is what an object gives that one of them signals and the other receives from.
+        #[test]
+        fn tasks_order_as_objects_do(deeds in prop::collection::vec((0u32..4, 0usize..6, any::<bool>()), 1..60)) {
+            let races = FastTrack::compact();
+            let at = |thread: u32, position: u64| {
+                let moment = Moment { position, thread: ThreadId(thread), ..Moment::default() };
+                RawStep { moment, op: Op::End }
+            };
+            let mut positions = [1u64; 4];
+            let mut by_objects: [Thread; 4] = Default::default();
+            let mut by_tasks: [Thread; 4] = Default::default();
+            let mut kept: [Option<VectorClock>; 4] = Default::default();
+            let mut forked: Vec<(Sync, VectorClock, Epoch)> = Vec::new();
+            for (thread, which, forks) in deeds {
+                let me = thread as usize;
+                let (at, now) = (at(thread, positions[me]), Epoch::new(ThreadId(thread), positions[me]));
+                let mut findings = Findings::new();
+                if forks {
+                    let mut object = Sync::default();
+                    races.signal(&at, &mut by_objects[me], &mut object, &mut findings);
+                    if let Some(clock) = by_tasks[me].fork_task(now, kept[me].as_ref()) {
+                        kept[me] = Some(clock);
+                    }
+                    forked.push((object, kept[me].clone().expect("it is kept"), now));
+                    positions[me] += 1;
+                } else if let Some((object, clock, by)) = forked.get_mut(which) {
+                    races.receive(&at, &mut by_objects[me], object, &mut findings);
+                    by_tasks[me].take_task(ThreadId(thread), clock, *by);
+                }
+                for (one, other) in by_objects.iter().zip(&by_tasks) {
+                    prop_assert_eq!(one.published, other.published);
+                }
+                for (of, one) in by_objects.iter().enumerate() {
+                    for (thread, time) in (0..4).flat_map(|thread| (1..70).map(move |time| (thread, time))) {
+                        let epoch = Epoch::new(ThreadId(thread), time);
+                        let me = ThreadId(of as u32);
+                        prop_assert_eq!(one.knows(me, epoch), by_tasks[of].knows(me, epoch));
+                    }
+                }
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::thread::Thread;
 use crate::watcher::Watcher;
 use crate::{tls, watch};
 use keirin_core::event::{AccessKind, AtomicKind, MemoryOrder};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -121,4 +121,72 @@ fn words_that_are_forgotten_while_they_are_used_stay_usable() {
     shadow::forget::<Races>(BASE, WORDS * WORD_BYTES);
     assert_eq!(words_with_more(BASE, WORDS * WORD_BYTES), 0);
     super::KEPT.store(0, Ordering::Relaxed);
+}
+
+/// A read among others takes no lock. Of such a read and a write that nothing orders one at least is told, however close they are.
+#[test]
+fn a_read_among_others_and_a_write_at_the_same_moment_are_told() {
+    const ROUNDS: usize = 20_000;
+    let _alone = alone();
+    let driver: &'static Driver<Races> = Box::leak(Box::new(new_driver()));
+    watch::pretend_on(true);
+    let (address, [token, other_token]) = (BASE + 0x1000, [BASE + 0x1100, BASE + 0x1200]);
+    // How far the reader and the writer have come, in steps of all rounds, and how often the writer has told the race.
+    let (reader, writer, told) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let wait_for = |who: &AtomicUsize, step: usize| {
+        while who.load(Ordering::Acquire) < step {
+            std::hint::spin_loop();
+            if step % 2 == 1 {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let forget_findings = |thread: &mut Thread| {
+        thread.findings = keirin_core::finding::Findings::new();
+        thread.told.clear();
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut thread = new_thread(2);
+            for round in 0..ROUNDS {
+                wait_for(&reader, 2 * round + 1);
+                // It knows the reads of before.
+                driver.happens_after(&mut thread, token, 1);
+                driver.happens_after(&mut thread, other_token, 1);
+                forget_findings(&mut thread);
+                writer.store(2 * round + 1, Ordering::Release);
+                wait_for(&reader, 2 * round + 2);
+                tell_access(driver, &mut thread, AccessKind::Write, address, WORD_BYTES, 2);
+                told.fetch_add(thread.findings.list().len(), Ordering::Relaxed);
+                writer.store(2 * round + 2, Ordering::Release);
+            }
+            drop_thread(thread);
+        });
+        let (mut first, mut second) = (new_thread(0), new_thread(1));
+        for round in 0..ROUNDS {
+            shadow::forget::<Races>(address, WORD_BYTES);
+            for _ in 0..2 {
+                tell_access(driver, &mut first, AccessKind::Read, address, WORD_BYTES, 3);
+                tell_access(driver, &mut second, AccessKind::Read, address, WORD_BYTES, 4);
+            }
+            driver.happens_before(&mut first, token, 5);
+            driver.happens_before(&mut second, other_token, 6);
+            // Of the two one is the last reader, and one is beside it.
+            let again = if round % 2 == 0 { &mut first } else { &mut second };
+            forget_findings(again);
+            told.store(0, Ordering::Relaxed);
+            reader.store(2 * round + 1, Ordering::Release);
+            wait_for(&writer, 2 * round + 1);
+            reader.store(2 * round + 2, Ordering::Release);
+            tell_access(driver, again, AccessKind::Read, address, WORD_BYTES, 7);
+            wait_for(&writer, 2 * round + 2);
+            let all = again.findings.list().len() + told.load(Ordering::Relaxed);
+            assert!(all > 0, "round {round}: neither has told it");
+        }
+        [first, second].into_iter().for_each(drop_thread);
+    });
+    watch::pretend_on(false);
+    for used in [address, token, other_token] {
+        shadow::forget::<Races>(used, WORD_BYTES);
+    }
 }
