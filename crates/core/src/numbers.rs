@@ -5,6 +5,7 @@
 //!
 //! **Who may touch what.** The numbers in a hand belong to that; the heap is entered by one at a time.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +13,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const BLOCK: usize = 64;
 /// Of more than this a hand puts those back that came first.
 const MOST: usize = 64 * BLOCK;
+
+/// A value in lines of the processor of its own: who changes it does not hold up those who use what lies beside it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 /// The numbers that were ever taken, and those that nobody has.
 #[derive(Debug)]

@@ -292,6 +292,11 @@ impl Chunks {
 }
 
 impl ChunkTable {
+    /// True if there ever was one.
+    pub(super) fn is_any(&self) -> bool {
+        self.numbers.end() > 1
+    }
+
     #[inline]
     fn get(&self, index: u32) -> Chunk {
         let [a, b, c, links, depth] =

@@ -17,7 +17,7 @@
 
 use super::label::{ChunkTable, Chunks, Cursor, Label};
 use super::{Hands, Relation, Relations, StepId, Structure};
-use crate::numbers::Numbers;
+use crate::numbers::{Apart, Numbers};
 use crate::segments::Segments;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,7 @@ pub struct LabelTable {
     chunks: Arc<ChunkTable>,
     numbers: Numbers,
     /// How many steps were collapsed and not forgotten, as far as the hands have told.
-    collapsed: AtomicUsize,
+    collapsed: Apart<AtomicUsize>,
     hands: Mutex<AllHands>,
 }
 
@@ -44,7 +44,7 @@ pub struct LabelTable {
 #[derive(Debug, Default)]
 struct AllHands {
     /// How many steps each has made.
-    made: Vec<Arc<AtomicU64>>,
+    made: Vec<Arc<Apart<AtomicU64>>>,
     /// The same of those that are gone, and the steps that they have collapsed.
     made_before: u64,
     collapsed: Vec<u32>,
@@ -150,7 +150,7 @@ pub struct Labels {
     collapsed: Vec<u32>,
     /// How many of the collapsed ones were told.
     told: usize,
-    made: Arc<AtomicU64>,
+    made: Arc<Apart<AtomicU64>>,
 }
 
 /// Where a task is: its step and what its next label is made of.
@@ -175,7 +175,7 @@ impl Default for Labels {
             links: Segments::default(),
             chunks: Arc::clone(chunks.table()),
             numbers: Numbers::from(0),
-            collapsed: AtomicUsize::new(0),
+            collapsed: Apart::default(),
             hands: Mutex::default(),
         };
         Self::of(Arc::new(table), chunks)
@@ -184,7 +184,7 @@ impl Default for Labels {
 
 impl Labels {
     fn of(table: Arc<LabelTable>, chunks: Chunks) -> Self {
-        let made = Arc::<AtomicU64>::default();
+        let made = Arc::<Apart<AtomicU64>>::default();
         table.hands().made.push(Arc::clone(&made));
         Self { table, chunks, free: Vec::new(), collapsed: Vec::new(), told: 0, made }
     }
@@ -343,9 +343,11 @@ impl Structure for Labels {
         self.collapsed.append(&mut hands.collapsed);
         hands.forgotten += self.collapsed.len() as u64;
         drop(hands);
+        // Mostly no path is that long, and then no label has to be fetched.
+        let has_chunks = self.table.chunks.is_any();
         for &index in &self.collapsed {
             self.table.links.get(index).stand_in.store(0, Ordering::Relaxed);
-            if let Some(chunk) = self.table.label(StepId(index)).chunk_made() {
+            if has_chunks && let Some(chunk) = self.table.label(StepId(index)).chunk_made() {
                 self.chunks.forget(chunk);
             }
         }

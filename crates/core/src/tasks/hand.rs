@@ -1,6 +1,7 @@
 //! What each thread that tells of tasks has of its own: the numbers that it gives to records next, and its part of the figures.
 
 use super::{Slot, TaskCounts};
+use crate::numbers::Apart;
 use crate::sptree::Structure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +12,13 @@ pub struct Hand<S: Structure> {
     pub(super) structure: S,
     pub(super) free_tasks: Vec<u32>,
     pub(super) free_scopes: Vec<u32>,
-    pub(super) tally: Arc<Tally>,
+    pub(super) tally: Arc<Apart<Tally>>,
     /// How far the number of tasks has changed since it was told the others.
     pub(super) untold: i64,
 }
 
 impl<S: Structure> Hand<S> {
-    pub(super) fn new(structure: S, tally: Arc<Tally>) -> Self {
+    pub(super) fn new(structure: S, tally: Arc<Apart<Tally>>) -> Self {
         Self { structure, free_tasks: Vec::new(), free_scopes: Vec::new(), tally, untold: 0 }
     }
 
@@ -51,20 +52,20 @@ pub(super) fn add(counter: &AtomicU64, more: u64) {
 /// All tallies, and what those have counted that are gone.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
-    pub(super) hands: Vec<Arc<Tally>>,
+    pub(super) hands: Vec<Arc<Apart<Tally>>>,
     begun: u64,
     ended: u64,
     spawned: u64,
 }
 
 impl Tallies {
-    pub(super) fn add(&mut self) -> Arc<Tally> {
-        let tally = Arc::<Tally>::default();
+    pub(super) fn add(&mut self) -> Arc<Apart<Tally>> {
+        let tally = Arc::<Apart<Tally>>::default();
         self.hands.push(Arc::clone(&tally));
         tally
     }
 
-    pub(super) fn remove(&mut self, tally: &Arc<Tally>) {
+    pub(super) fn remove(&mut self, tally: &Arc<Apart<Tally>>) {
         self.hands.retain(|other| !Arc::ptr_eq(other, tally));
         self.begun += tally.begun.swap(0, Ordering::Relaxed);
         self.ended += tally.ended.swap(0, Ordering::Relaxed);

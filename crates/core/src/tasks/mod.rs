@@ -33,7 +33,7 @@ pub use known::Known;
 pub use records::{Keeping, Kept, Single};
 
 use crate::event::{TaskId, ThreadId};
-use crate::numbers::Numbers;
+use crate::numbers::{Apart, Numbers};
 use crate::replay::Fault;
 use crate::segments::Segments;
 use crate::sptree::{Hands, StepId, Structure};
@@ -93,7 +93,7 @@ pub struct TaskTree<S: Structure, T: TaskState, K: Keeping> {
     edges: AtomicU64,
     tallies: Mutex<Tallies>,
     /// Tasks that have not ended, and how many there were at most, as far as that was told.
-    live: AtomicI64,
+    live: Apart<AtomicI64>,
     most_live: AtomicI64,
 }
 
@@ -143,7 +143,7 @@ impl<S: Structure, T: TaskState, K: Keeping> TaskTree<S, T, K> {
             waiting: AtomicU32::new(0),
             edges: AtomicU64::new(0),
             tallies: Mutex::default(),
-            live: AtomicI64::new(0),
+            live: Apart::default(),
             most_live: AtomicI64::new(0),
         };
         let hand = Hand::new(S::default(), tree.tallies().add());

@@ -3,6 +3,7 @@
 
 mod possible;
 mod sections;
+mod together;
 
 use super::TaskDriver;
 use crate::abi::access::{self, SLOW, SLOW_AT};
