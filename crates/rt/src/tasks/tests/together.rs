@@ -62,7 +62,6 @@ impl Me<'_> {
                 self.run_one();
             }
             assert_eq!(run.tree.wait(&mut self.hand, by), Ok(Effect::NewStep));
-            let now = run.tree.step(by);
             // By the tree, or beside it if those below have left tasks behind.
             let (now, known) = run.tree.now(by);
             let labels = self.hand.structure();
