@@ -14,6 +14,7 @@ pub mod finding;
 pub mod generate;
 pub mod handover;
 pub mod lockset;
+mod numbers;
 pub mod replay;
 mod segments;
 pub mod select;

@@ -13,7 +13,7 @@
 //! | sets of locks and families | [`sets`] | who holds its lock; each thread has a copy for questions |
 //! | accesses that other sides of branches would do | [`possible`] | who holds the lock of a part of them |
 //!
-//! Order in which locks are taken: possible accesses, a word, the tasks, the sets.
+//! Order in which locks are taken: possible accesses, a word, what is rare of the tasks, the sets.
 //!
 //! **Memory.** Steps of finished scopes are forgotten by [`sweep`], which stops all others for a moment.
 
@@ -24,6 +24,7 @@ mod events;
 mod memory;
 mod order;
 mod origins;
+mod owned;
 mod pending;
 mod plain;
 mod possible;
@@ -68,10 +69,10 @@ use keirin_core::event::{AccessKind, Addr, Op, SiteId, StackId};
 use keirin_core::family::History;
 use keirin_core::finding::{Findings, Lineage, Moment, RawStep, Rule};
 use keirin_core::lockset::LocksetId;
-use keirin_core::sptree::labels::LabelTable;
+use keirin_core::sptree::labels::{LabelTable, Labels};
 use keirin_core::sptree::verdicts::Verdicts;
 use keirin_core::sptree::{Relation, Relations, StepId};
-use keirin_core::tasks::{Actor, Known, Slot, TaskState};
+use keirin_core::tasks::{Actor, Hand, Known, Running, Slot, TaskState};
 use order::Slots;
 use origins::Origin;
 use pending::{Pending, Run};
@@ -123,6 +124,9 @@ impl TaskState for Box<TaskData> {
 struct Worker {
     /// None: a thread that has done nothing outside of tasks.
     slot: Option<Slot>,
+    /// All that it runs, and what lets it tell of tasks.
+    running: Running,
+    hand: Hand<Labels>,
     actor: Actor,
     step: StepId,
     /// What it does now goes into words without records.
@@ -174,7 +178,9 @@ static KEEP_ALL: AtomicBool = AtomicBool::new(false);
 /// The driver of one analysis.
 pub(crate) struct TaskDriver<A: KeepsPlain> {
     analysis: A,
-    tasks: Apart<Spin<Slots>>,
+    tasks: Apart<Slots>,
+    /// The first hand, of which those of the threads are made.
+    hand: Spin<Hand<Labels>>,
     labels: Arc<LabelTable>,
     sets: Apart<SharedSets>,
     /// What all threads keep.
@@ -212,12 +218,13 @@ impl Descent for Origins<'_> {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     pub(crate) fn new(analysis: A) -> Self {
-        let tasks = Slots::new();
-        let labels = Arc::clone(tasks.structure().table());
+        let (tasks, hand) = Slots::new();
+        let labels = Arc::clone(hand.structure().table());
         sweep::prepare();
         Self {
             analysis,
-            tasks: Apart(Spin::new(tasks)),
+            tasks: Apart(tasks),
+            hand: Spin::new(hand),
             labels,
             sets: Apart::default(),
             workers: Spin::default(),
@@ -281,10 +288,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let id = thread.id;
         let (worker, findings) = self.parts(thread);
         if worker.slot.is_none() {
-            let mut tasks = self.tasks.lock();
-            let slot = tasks.acting(id);
-            self.take_up(worker, &mut tasks, slot);
-            if tasks.counts().spawned == 0 && id.0 == 0 {
+            let slot = self.tasks.acting(&mut worker.hand, &mut worker.running, id);
+            self.take_up(worker, slot);
+            if id.0 == 0 && self.tasks.counts().spawned == 0 {
                 self.serial.store(worker.step.0, Ordering::Relaxed);
             }
         }
@@ -292,28 +298,28 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// The thread goes on with a task.
-    fn take_up(&self, worker: &mut Worker, tasks: &mut Slots, slot: Slot) {
+    fn take_up(&self, worker: &mut Worker, slot: Slot) {
         worker.slot = Some(slot);
-        worker.actor = tasks.actor(slot);
-        std::mem::swap(&mut worker.data, tasks.parts(slot).0);
-        self.refresh(worker, tasks);
+        worker.actor = self.tasks.actor(slot);
+        self.tasks.with_data(slot, |data| std::mem::swap(&mut worker.data, data));
+        self.refresh(worker);
     }
 
     /// The thread leaves its task, for another one or for good.
-    fn put_down(&self, worker: &mut Worker, tasks: &mut Slots) {
+    fn put_down(&self, worker: &mut Worker) {
         self.count_accesses(worker);
         if let Some(slot) = worker.slot.take() {
-            std::mem::swap(&mut worker.data, tasks.parts(slot).0);
+            self.tasks.with_data(slot, |data| std::mem::swap(&mut worker.data, data));
             worker.step = StepId::NONE;
         }
     }
 
     /// The task is at another step, or knows more.
-    fn refresh(&self, worker: &mut Worker, tasks: &Slots) {
+    fn refresh(&self, worker: &mut Worker) {
         let Some(slot) = worker.slot else { return };
-        let step = tasks.step(slot);
-        if !(worker.known.is_empty() && tasks.known(slot).is_empty()) {
-            worker.known = tasks.known(slot).clone();
+        let (step, known) = self.tasks.now(slot);
+        if !(worker.known.is_empty() && known.is_empty()) {
+            worker.known = known;
             worker.answers.clear();
         }
         if step != worker.step {

@@ -24,7 +24,7 @@ use calls::{Frame, MOST_FRAMES, OUTERMOST};
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::{SiteId, ThreadId};
 use keirin_core::finding::Findings;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
 /// Entries of the tables of recent places and sites.
@@ -69,6 +69,8 @@ pub(crate) struct Thread {
     pub(crate) quiet: Option<&'static Table>,
     /// It has begun a task once.
     pub(crate) runs_tasks: bool,
+    /// Numbers for tasks that it spawns.
+    pub(crate) task_numbers: Range<u32>,
     /// How often there was no room in it.
     pub(crate) crowded: u32,
     /// What it knew when it forked a task last (see `rust::forks`).
@@ -135,6 +137,7 @@ impl Thread {
             accesses: 0,
             quiet: None,
             runs_tasks: false,
+            task_numbers: 0..0,
             crowded: 0,
             forked: None,
             followed: Followed::default(),

@@ -33,6 +33,7 @@
 //! seldom a new chunk; so this serves online as well.
 
 use super::Relation;
+use crate::numbers::Numbers;
 use crate::segments::Segments;
 use std::hint::select_unpredictable as either;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ const ASYNC: u64 = 0x1111_1111_1111_1111;
 type Path = [u64; 3];
 
 /// The path of a step or node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Label {
     path: Path,
     /// The chunk the path goes on from; 0 if there is none.
@@ -214,45 +215,59 @@ struct Chunk {
 }
 
 /// The chunks of all labels of a run, for those who compare labels.
-#[derive(Debug, Default)]
-pub struct ChunkTable(Segments<[AtomicU64; 5]>);
+#[derive(Debug)]
+pub struct ChunkTable {
+    chunks: Segments<[AtomicU64; 5]>,
+    /// The first one stands above all and is no chunk.
+    numbers: Numbers,
+}
 
-/// Makes and forgets chunks.
+/// Makes and forgets chunks. Several hands may do so in one table.
 #[derive(Debug)]
 pub struct Chunks {
     table: Arc<ChunkTable>,
-    /// How many were ever there at the same time. The first one stands above all and is no chunk.
-    made: u32,
     free: Vec<u32>,
 }
 
 impl Default for Chunks {
     fn default() -> Self {
-        let table = ChunkTable::default();
+        let table = ChunkTable { chunks: Segments::default(), numbers: Numbers::from(1) };
         table.put(0, Chunk { path: [0; 3], parent: 0, jump: 0, depth: 0 });
-        Self { table: Arc::new(table), made: 1, free: Vec::new() }
+        Self { table: Arc::new(table), free: Vec::new() }
     }
 }
 
 impl Chunks {
+    /// Another hand for the same table.
+    pub(super) fn another(&self) -> Self {
+        Self { table: Arc::clone(&self.table), free: Vec::new() }
+    }
+
     /// The chunks, for those who compare labels.
     pub fn table(&self) -> &Arc<ChunkTable> {
         &self.table
     }
 
-    /// How many chunks there are.
+    /// How many chunks there are, if there is no other hand.
     pub fn count(&self) -> usize {
-        self.made as usize - 1 - self.free.len()
+        let numbers = &self.table.numbers;
+        numbers.end() as usize - 1 - numbers.idle() - self.free.len()
     }
 
     /// How many bytes the chunks take.
     pub fn bytes(&self) -> usize {
-        self.made as usize * size_of::<Chunk>() + self.free.len() * size_of::<u32>()
+        let numbers = &self.table.numbers;
+        numbers.end() as usize * size_of::<Chunk>() + (numbers.idle() + self.free.len()) * size_of::<u32>()
     }
 
     /// Forgets a chunk that no label uses any more.
     pub fn forget(&mut self, chunk: ChunkId) {
-        self.free.push(chunk.0);
+        self.table.numbers.give_back(&mut self.free, chunk.0);
+    }
+
+    /// Others may use what was set aside here.
+    pub(super) fn give_back(&mut self) {
+        self.table.numbers.put_down(&mut self.free, 0);
     }
 
     /// Makes the path of a node a chunk.
@@ -269,27 +284,30 @@ impl Chunks {
         for nibble in u32::from(node.length)..ROOM {
             path[(nibble / NIBBLES_OF_WORD) as usize] |= ESCAPE << (61 - nibble % NIBBLES_OF_WORD * 4);
         }
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.made += 1;
-            self.made - 1
-        });
-        self.table.put(index, Chunk { path, parent, jump, depth });
+        let table = &self.table;
+        let index = table.numbers.take(&mut self.free, |index| _ = table.chunks.make(index));
+        table.put(index, Chunk { path, parent, jump, depth });
         index
     }
 }
 
 impl ChunkTable {
+    /// True if there ever was one.
+    pub(super) fn is_any(&self) -> bool {
+        self.numbers.end() > 1
+    }
+
     #[inline]
     fn get(&self, index: u32) -> Chunk {
         let [a, b, c, links, depth] =
-            self.0.get(index).each_ref().map(|number| number.load(Ordering::Relaxed));
+            self.chunks.get(index).each_ref().map(|number| number.load(Ordering::Relaxed));
         Chunk { path: [a, b, c], parent: links as u32, jump: (links >> 32) as u32, depth: depth as u32 }
     }
 
     fn put(&self, index: u32, chunk: Chunk) {
         let [a, b, c] = chunk.path;
         let links = u64::from(chunk.parent) | u64::from(chunk.jump) << 32;
-        for (place, number) in self.0.make(index).iter().zip([a, b, c, links, u64::from(chunk.depth)]) {
+        for (place, number) in self.chunks.make(index).iter().zip([a, b, c, links, u64::from(chunk.depth)]) {
             place.store(number, Ordering::Relaxed);
         }
     }
@@ -347,7 +365,7 @@ impl ChunkTable {
 }
 
 /// Where a task is in the tree: what it needs to make labels.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     /// The node below which the current step stands.
     node: Label,

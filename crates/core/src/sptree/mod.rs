@@ -15,7 +15,7 @@
 //! | structure | is | question | for |
 //! |---|---|---|---|
 //! | [`ranks::Ranks`] | two lists, English and Hebrew, with numbers kept in order while steps are put in | two comparisons | offline, the default |
-//! | [`labels::Labels`] | an immutable path for each step | leading zeros of an exclusive or | online: nothing is shared |
+//! | [`labels::Labels`] | an immutable path for each step | leading zeros of an exclusive or | online: each thread makes its own |
 //! | [`tree::Tree`] | the tree in an array | walk to the common ancestor | the papers' way, for comparison |
 //!
 //! In front of any of them a cache of answers can stand, [`verdicts::Verdicts`].
@@ -91,9 +91,9 @@ pub trait Relations {
 /// The caller keeps one for each task, and for each scope that is open what [`Structure::open`] gave it.
 pub trait Structure: Relations + Default {
     /// Where a task is.
-    type Place: Copy + std::fmt::Debug;
+    type Place: Copy + std::fmt::Debug + Default;
     /// An open finish scope.
-    type Scope: Copy + std::fmt::Debug;
+    type Scope: Copy + std::fmt::Debug + Default;
 
     /// The structure's name, for options and figures.
     const NAME: &'static str;
@@ -162,4 +162,16 @@ pub trait Structure: Relations + Default {
 
     /// Forgets the collapsed steps, after every reference to a step was replaced by what [`Structure::resolve`] gives.
     fn forget_collapsed(&mut self) {}
+}
+
+/// A structure that several threads let grow at the same time, each with a hand of its own.
+///
+/// What belongs to a place is done by one thread at a time, which knows what those before it have done there; a scope is closed by
+/// one that knows of the ends of all tasks within. Steps are forgotten while nobody else does anything, by all hands one after the other.
+pub trait Hands: Structure {
+    /// Another hand for the same structure.
+    fn another(&self) -> Self;
+
+    /// What was set aside here may be used by others. To be called when the hand is used no more.
+    fn give_back(&mut self);
 }

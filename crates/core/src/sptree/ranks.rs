@@ -88,7 +88,7 @@ pub struct Ranks {
 }
 
 /// A scope: the step before it and the one after it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
     before: StepId,
     after: StepId,

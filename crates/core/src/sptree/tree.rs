@@ -44,14 +44,14 @@ pub struct Tree {
 }
 
 /// Where a task is: a node and the last child it got.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     parent: u32,
     step: StepId,
 }
 
 /// An open scope: its node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
     finish: u32,
 }

@@ -13,19 +13,37 @@
 //! threads get a scope of their own.
 //!
 //! **Faults.** An order of events that cannot have happened is told as a [`Fault`], and the event is without effect.
+//!
+//! **Threads.** A [`TaskTree`] may be told of tasks by several threads at once, each with a [`Hand`] of its own, and nobody takes a lock
+//! for a spawn, a begin, an end or a wait: a child that ends touches nothing of others but the number of those that go on in its scope.
+//! What is rare (the first act of a thread, tasks that depend on others, scopes that are left open, what children knew) is done one
+//! after the other. Who may touch what stands in [`records`]. Offline there is one thread, and one hand: [`Tasks`].
 
+mod alone;
 mod by_id;
+mod hand;
 mod known;
 mod order;
+mod records;
 mod scopes;
 
+pub use alone::Tasks;
+pub use hand::{Hand, Running};
 pub use known::Known;
+pub use records::{Keeping, Kept, Single};
 
 use crate::event::{TaskId, ThreadId};
+use crate::numbers::{Apart, Numbers};
 use crate::replay::Fault;
-use crate::sptree::{StepId, Structure};
+use crate::segments::Segments;
+use crate::sptree::{Hands, StepId, Structure};
 use by_id::ById;
+use hand::{Tallies, add};
+use records::{Life, Scope, Task, bond, mark};
 use rustc_hash::FxHashMap;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Who acts: a task, or what a thread does outside of any task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -36,15 +54,21 @@ pub enum Actor {
     Task(TaskId),
 }
 
-/// What the driver keeps for a task.
-pub trait TaskState: Default {
+/// What the driver keeps for each task.
+pub trait TaskState: Debug + Default {
     /// Makes it as new, for another task; memory that it has is used again.
     fn renew(&mut self);
+}
+
+impl TaskState for () {
+    fn renew(&mut self) {}
 }
 
 /// A task that is remembered: an index, used again when the task is forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot(pub u32);
+
+const NO_SLOT: Slot = Slot(u32::MAX);
 
 /// A scope that is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,89 +76,33 @@ struct ScopeIndex(u32);
 
 const NO_SCOPE: ScopeIndex = ScopeIndex(u32::MAX);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Life {
-    Spawned,
-    Running,
-    /// Left by its thread without being finished.
-    Suspended,
-    Ended,
-}
-
-/// A task: its place in the tree and the driver's own data.
-#[derive(Debug)]
-struct Task<S: Structure, T> {
-    actor: Actor,
-    place: S::Place,
-    known: Known,
-    life: Life,
-    /// Somebody has waited for its end.
-    joined: bool,
-    /// It does nothing until tasks below it have ended.
-    waiting: bool,
-    /// Who spawned it.
-    parent: Option<Slot>,
-    /// Its open scopes, innermost last.
-    scopes: Vec<ScopeIndex>,
-    /// The scope in which it was spawned.
-    home: ScopeIndex,
-    /// Tasks that may start only when this one has ended.
-    dependents: Vec<Slot>,
-    /// How many tasks must end before this one may start.
-    waits_for: u32,
-    data: T,
-}
-
-#[derive(Debug)]
-struct Scope<S: Structure> {
-    scope: S::Scope,
-    /// Opened by a spawn, for a later wait.
-    implicit: bool,
-    /// The scope around it.
-    outer: ScopeIndex,
-    /// Its task has ended without closing it: what is within belongs to the scope around it.
-    left_open: bool,
-    /// Tasks spawned here, or left behind by such tasks, that have not ended.
-    alive: u32,
-    /// Children that nobody has waited for.
-    unjoined: u32,
-    /// How many of those are threads, for which a wait does not wait.
-    threads: u32,
-    children: Vec<Slot>,
-    /// So many of the first children were waited for although the scope goes on.
-    waited: usize,
-    /// Scopes that tasks left open when they ended.
-    inherited: Vec<ScopeIndex>,
-    /// Some child ended without waiting for its own children.
-    escaped: bool,
-    /// Somebody may know a step within.
-    referred_to: bool,
-    /// What the finished children knew.
-    known: Known,
-}
-
 /// The tasks of a run. `T` is what the driver keeps for each.
 #[derive(Debug)]
-pub struct Tasks<S: Structure, T> {
-    structure: S,
-    tasks: Vec<Task<S, T>>,
-    free_tasks: Vec<Slot>,
+pub struct TaskTree<S: Structure, T: TaskState, K: Keeping> {
+    tasks: Segments<Task<S, T, K>, 6>,
+    slots: Numbers,
+    scopes: Segments<Scope<S, K>, 6>,
+    scope_numbers: Numbers,
     by_id: ById,
+    rare: Mutex<Rare<S>>,
+    /// Threads that nobody forked, with the first one.
+    roots: AtomicU32,
+    /// How many tasks are waiting.
+    waiting: AtomicU32,
+    /// Orders beside the tree.
+    edges: AtomicU64,
+    tallies: Mutex<Tallies>,
+    /// Tasks that have not ended, and how many there were at most, as far as that was told.
+    live: Apart<AtomicI64>,
+    most_live: AtomicI64,
+}
+
+/// What one at a time may touch.
+#[derive(Debug)]
+struct Rare<S: Structure> {
     by_thread: FxHashMap<ThreadId, Slot>,
-    scopes: Vec<Scope<S>>,
-    free_scopes: Vec<ScopeIndex>,
-    /// For each thread the tasks that it runs, the current one last.
-    running: Vec<Vec<Slot>>,
     /// From here the threads branch off that nobody forked.
     strangers: Option<S::Place>,
-    /// Threads that nobody forked, with the first one.
-    roots: u32,
-    /// Tasks that have not ended.
-    live: usize,
-    /// How many of those are waiting, and the numbers of the others, one folded into the other.
-    waiting: usize,
-    active: u32,
-    counts: TaskCounts,
 }
 
 /// How many tasks there were.
@@ -142,7 +110,7 @@ pub struct Tasks<S: Structure, T> {
 pub struct TaskCounts {
     /// Tasks that were spawned.
     pub spawned: u64,
-    /// Most tasks that were spawned and not yet ended at the same time.
+    /// Most tasks that were spawned and not yet ended at the same time; of many told by several hands about so many.
     pub most_live: u64,
     /// Orders beside the tree.
     pub edges: u64,
@@ -157,348 +125,456 @@ pub enum Effect {
     Serial,
 }
 
-impl<S: Structure, T: TaskState> Default for Tasks<S, T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl<S: Structure, T: TaskState, K: Keeping> TaskTree<S, T, K> {
+    /// So many tasks a hand counts exactly, and then so many at once.
+    const COUNTED_EXACTLY: u64 = 1000;
+    const COUNTED_AT_ONCE: i64 = 32;
 
-impl<S: Structure, T: TaskState> Tasks<S, T> {
-    /// No task has acted yet.
-    pub fn new() -> Self {
-        Self {
-            structure: S::default(),
-            tasks: Vec::new(),
-            free_tasks: Vec::new(),
+    /// No task has acted yet. Gives the first hand as well.
+    pub fn new() -> (Self, Hand<S>) {
+        let tree = Self {
+            tasks: Segments::default(),
+            slots: Numbers::from(0),
+            scopes: Segments::default(),
+            scope_numbers: Numbers::from(0),
             by_id: ById::default(),
-            by_thread: FxHashMap::default(),
-            scopes: Vec::new(),
-            free_scopes: Vec::new(),
-            running: Vec::new(),
-            strangers: None,
-            roots: 0,
-            live: 0,
-            waiting: 0,
-            active: 0,
-            counts: TaskCounts::default(),
-        }
+            rare: Mutex::new(Rare { by_thread: FxHashMap::default(), strangers: None }),
+            roots: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            edges: AtomicU64::new(0),
+            tallies: Mutex::default(),
+            live: Apart::default(),
+            most_live: AtomicI64::new(0),
+        };
+        let hand = Hand::new(S::default(), tree.tallies().add());
+        (tree, hand)
     }
 
-    /// The structure.
-    #[inline]
-    pub fn structure(&self) -> &S {
-        &self.structure
+    /// Another hand, for another thread.
+    pub fn another_hand(&self, hand: &Hand<S>) -> Hand<S>
+    where
+        S: Hands,
+    {
+        Hand::new(hand.structure.another(), self.tallies().add())
+    }
+
+    /// A hand is used no more.
+    pub fn give_back(&self, mut hand: Hand<S>)
+    where
+        S: Hands,
+    {
+        self.slots.put_down(&mut hand.free_tasks, 0);
+        self.scope_numbers.put_down(&mut hand.free_scopes, 0);
+        self.tell_live(&mut hand);
+        self.tallies().remove(&hand.tally);
+        hand.structure.give_back();
+    }
+
+    fn tallies(&self) -> MutexGuard<'_, Tallies> {
+        // Nothing fails in between.
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock for what is rare.
+    fn rare(&self) -> MutexGuard<'_, Rare<S>> {
+        // If something has failed in between, the run is no more watched.
+        self.rare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many tasks there were.
     pub fn counts(&self) -> TaskCounts {
-        self.counts
+        let mut counts = TaskCounts {
+            spawned: 0,
+            most_live: self.most_live.load(Ordering::Relaxed).max(0).cast_unsigned(),
+            edges: self.edges(),
+        };
+        self.tallies().count(&mut counts);
+        counts
     }
 
-    /// The task that a thread runs now, if it has acted before.
+    /// How many orders beside the tree there are.
     #[inline]
-    pub fn current(&self, thread: ThreadId) -> Option<Slot> {
-        self.running.get(thread.index())?.last().copied()
+    pub fn edges(&self) -> u64 {
+        self.edges.load(Ordering::Relaxed)
+    }
+
+    fn count_edges(&self, more: u64) {
+        if more > 0 {
+            self.edges.fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// The task of an actor that is remembered.
     pub fn slot(&self, actor: Actor) -> Option<Slot> {
         match actor {
             Actor::Task(id) => self.by_id.get(id),
-            Actor::Thread(id) => self.by_thread.get(&id).copied(),
+            Actor::Thread(id) => self.rare().by_thread.get(&id).copied(),
         }
     }
 
     /// Who a task is.
     #[inline]
     pub fn actor(&self, task: Slot) -> Actor {
-        self.tasks[task.0 as usize].actor
+        self.task(task).actor()
     }
 
-    /// The task's current step.
+    /// The task's current step. This and what follows is for who runs the task.
     #[inline]
     pub fn step(&self, task: Slot) -> StepId {
-        S::step(&self.tasks[task.0 as usize].place)
+        self.task(task).own.with(|own| S::step(&own.place))
     }
 
     /// What the task knows beside the tree.
     #[inline]
-    pub fn known(&self, task: Slot) -> &Known {
-        &self.tasks[task.0 as usize].known
+    pub fn known(&self, task: Slot) -> Known {
+        self.task(task).own.with(|own| own.known.clone())
+    }
+
+    /// The task's current step and what it knows.
+    #[inline]
+    pub fn now(&self, task: Slot) -> (StepId, Known) {
+        self.task(task).own.with(|own| (S::step(&own.place), own.known.clone()))
     }
 
     /// The driver's own data.
     #[inline]
-    pub fn data(&self, task: Slot) -> &T {
-        &self.tasks[task.0 as usize].data
+    pub fn with_data<R>(&self, task: Slot, act: impl FnOnce(&mut T) -> R) -> R {
+        self.task(task).data.with(act)
     }
 
-    /// The driver's own data, the structure and what the task knows.
+    /// The structure's step of a task, what it knows and the driver's own data, for who has all of it alone.
     #[inline]
-    pub fn parts(&mut self, task: Slot) -> (&mut T, &S, &Known, StepId) {
-        let task = &mut self.tasks[task.0 as usize];
-        (&mut task.data, &self.structure, &task.known, S::step(&task.place))
+    fn parts(&mut self, task: Slot) -> (&mut T, &Known, StepId) {
+        let task = self.tasks.get_mut(task.0);
+        let own = task.own.get_mut();
+        (task.data.get_mut(), &own.known, S::step(&own.place))
     }
 
-    /// Shows the driver's own data of all tasks, with the structure.
-    pub fn resolve_data(&mut self, mut visit: impl FnMut(&mut T, &S)) {
-        self.tasks.iter_mut().for_each(|task| visit(&mut task.data, &self.structure));
+    /// Shows the driver's own data of all tasks, while nobody does anything.
+    pub fn for_each_data(&self, mut visit: impl FnMut(&mut T)) {
+        self.for_each_task(|task| task.data.with(&mut visit));
     }
 
-    /// The data of all tasks that have not ended.
-    pub fn live_data(&mut self) -> impl Iterator<Item = &mut T> {
-        self.tasks.iter_mut().filter(|task| task.life != Life::Ended).map(|task| &mut task.data)
+    fn for_each_task(&self, mut visit: impl FnMut(&Task<S, T, K>)) {
+        (0..self.slots.end()).for_each(|slot| visit(self.tasks.get(slot)));
     }
 
-    fn task(&mut self, task: Slot) -> &mut Task<S, T> {
-        &mut self.tasks[task.0 as usize]
+    #[inline]
+    fn task(&self, task: Slot) -> &Task<S, T, K> {
+        self.tasks.get(task.0)
     }
 
-    fn scope(&mut self, scope: ScopeIndex) -> &mut Scope<S> {
-        &mut self.scopes[scope.0 as usize]
+    #[inline]
+    fn scope(&self, scope: ScopeIndex) -> &Scope<S, K> {
+        self.scopes.get(scope.0)
     }
 
-    fn new_task(&mut self, actor: Actor, place: S::Place, known: Known, home: ScopeIndex) -> Slot {
-        self.live += 1;
-        let slot = self.free_tasks.pop().unwrap_or(Slot(self.tasks.len() as u32));
-        self.active ^= slot.0;
-        match self.tasks.get_mut(slot.0 as usize) {
-            Some(former) => {
-                former.scopes.clear();
-                former.dependents.clear();
-                former.actor = actor;
-                former.place = place;
-                former.known = known;
-                former.life = Life::Spawned;
-                former.joined = false;
-                former.waiting = false;
-                former.parent = None;
-                former.home = home;
-                former.waits_for = 0;
-                former.data.renew();
-            }
-            None => self.tasks.push(Task {
-                actor,
-                place,
-                known,
-                life: Life::Spawned,
-                joined: false,
-                waiting: false,
-                parent: None,
-                scopes: Vec::new(),
-                home,
-                dependents: Vec::new(),
-                waits_for: 0,
-                data: T::default(),
-            }),
+    #[inline]
+    fn new_task(
+        &self,
+        hand: &mut Hand<S>,
+        actor: Actor,
+        kin: (Slot, ScopeIndex),
+        place: S::Place,
+        known: Known,
+    ) -> (Slot, &Task<S, T, K>) {
+        let slot = Slot(self.slots.take(&mut hand.free_tasks, |slot| _ = self.tasks.make(slot)));
+        let task = self.task(slot);
+        task.renew(actor, kin, place, known);
+        task.data.with(T::renew);
+        add(&hand.tally.begun, 1);
+        hand.untold += 1;
+        self.count_live(hand);
+        if let Actor::Task(id) = actor {
+            self.by_id.insert(id, slot);
         }
-        match actor {
-            Actor::Task(id) => self.by_id.insert(id, slot),
-            Actor::Thread(id) => {
-                self.by_thread.insert(id, slot);
-            }
+        (slot, task)
+    }
+
+    /// The number of tasks that go on has changed.
+    #[inline]
+    fn count_live(&self, hand: &mut Hand<S>) {
+        let exact = hand.tally.begun.load(Ordering::Relaxed) < Self::COUNTED_EXACTLY;
+        if K::ALONE || exact || hand.untold.abs() >= Self::COUNTED_AT_ONCE {
+            self.tell_live(hand);
         }
-        slot
+    }
+
+    fn tell_live(&self, hand: &mut Hand<S>) {
+        let more = std::mem::take(&mut hand.untold);
+        let live = self.live.fetch_add(more, Ordering::Relaxed) + more;
+        if more > 0 && live > self.most_live.load(Ordering::Relaxed) {
+            self.most_live.fetch_max(live, Ordering::Relaxed);
+        }
     }
 
     /// The task that a thread runs. A thread that has done nothing yet gets one of its own.
-    pub fn acting(&mut self, thread: ThreadId) -> Slot {
-        match self.current(thread) {
+    pub fn acting(&self, hand: &mut Hand<S>, running: &mut Running, thread: ThreadId) -> Slot {
+        match running.current() {
             Some(task) => task,
-            None => self.first_act(thread),
+            None => self.first_act(hand, running, thread),
         }
     }
 
     #[cold]
-    fn first_act(&mut self, thread: ThreadId) -> Slot {
-        let task = match self.by_thread.get(&thread) {
+    fn first_act(&self, hand: &mut Hand<S>, running: &mut Running, thread: ThreadId) -> Slot {
+        let mut rare = self.rare();
+        let slot = match rare.by_thread.get(&thread) {
             Some(forked) => *forked,
             None => {
-                let place = match &mut self.strangers {
+                let place = match &mut rare.strangers {
                     None => {
-                        let mut root = self.structure.root();
-                        self.strangers = Some(self.structure.spawn(&mut root));
+                        let mut root = hand.structure.root();
+                        rare.strangers = Some(hand.structure.spawn(&mut root));
                         root
                     }
-                    Some(strangers) => self.structure.spawn(strangers),
+                    Some(strangers) => hand.structure.spawn(strangers),
                 };
-                self.roots += 1;
-                self.new_task(Actor::Thread(thread), place, Known::default(), NO_SCOPE)
+                self.roots.fetch_add(1, Ordering::Relaxed);
+                let kin = (NO_SLOT, NO_SCOPE);
+                let slot = self.new_task(hand, Actor::Thread(thread), kin, place, Known::default()).0;
+                rare.by_thread.insert(thread, slot);
+                slot
             }
         };
-        self.task(task).life = Life::Running;
-        self.run(thread, task);
-        task
-    }
-
-    fn run(&mut self, thread: ThreadId, task: Slot) {
-        if self.running.len() <= thread.index() {
-            self.running.resize_with(thread.index() + 1, Vec::new);
-        }
-        self.running[thread.index()].push(task);
+        self.task(slot).set_life(Life::Running);
+        running.push(slot);
+        slot
     }
 
     /// A task is spawned by another one, or a thread forked.
-    pub fn spawn(&mut self, by: Slot, actor: Actor) -> Result<Slot, Fault> {
+    pub fn spawn(&self, hand: &mut Hand<S>, by: Slot, actor: Actor) -> Result<Slot, Fault> {
         match actor {
-            Actor::Task(id) if self.by_id.get(id).is_some() => return Err(Fault::SpawnOfKnown(id)),
-            Actor::Thread(id) if self.by_thread.contains_key(&id) => return Err(Fault::ForkOfKnown(id)),
-            _ => {}
+            Actor::Task(id) => match self.by_id.get(id) {
+                Some(_) => Err(Fault::SpawnOfKnown(id)),
+                None => Ok(self.spawn_new(hand, by, actor)),
+            },
+            Actor::Thread(id) => {
+                let mut rare = self.rare();
+                if rare.by_thread.contains_key(&id) {
+                    return Err(Fault::ForkOfKnown(id));
+                }
+                let child = self.spawn_new(hand, by, actor);
+                rare.by_thread.insert(id, child);
+                Ok(child)
+            }
         }
-        let innermost = self.task(by).scopes.last().copied();
-        let (scope, place) = match innermost {
+    }
+
+    #[inline]
+    fn spawn_new(&self, hand: &mut Hand<S>, by: Slot, actor: Actor) -> Slot {
+        let task = self.task(by);
+        let is_thread = matches!(actor, Actor::Thread(_));
+        task.own.with(|own| {
+            let innermost = own.innermost;
             // Tasks get a scope of their own, so that a wait can close it while threads go on.
-            Some(scope)
-                if self.scope(scope).implicit
-                    && (self.scope(scope).threads == 0 || matches!(actor, Actor::Thread(_))) =>
-            {
-                (scope, self.structure.spawn(&mut self.tasks[by.0 as usize].place))
-            }
-            _ => {
-                let opened = self.structure.open_and_spawn(&mut self.tasks[by.0 as usize].place);
-                (self.add_scope(by, opened.0, true), opened.1)
-            }
-        };
-        let known = self.task(by).known.clone();
-        let child = self.new_task(actor, place, known, scope);
-        self.task(child).parent = Some(by);
-        let scope = self.scope(scope);
-        scope.alive += 1;
-        scope.unjoined += 1;
-        scope.threads += u32::from(matches!(actor, Actor::Thread(_)));
-        scope.children.push(child);
-        self.counts.spawned += 1;
-        self.counts.most_live = self.counts.most_live.max(self.live as u64);
-        Ok(child)
+            let fits = |scope: &Scope<S, K>| {
+                scope.has(mark::IMPLICIT) && (is_thread || scope.threads.load(Ordering::Relaxed) == 0)
+            };
+            let (scope, place) = if innermost != NO_SCOPE && fits(self.scope(innermost)) {
+                (innermost, hand.structure.spawn(&mut own.place))
+            } else {
+                let (handle, place) = hand.structure.open_and_spawn(&mut own.place);
+                (self.add_scope(hand, (task, own), handle, true), place)
+            };
+            let (slot, child) = self.new_task(hand, actor, (by, scope), place, own.known.clone());
+            self.scope(scope).add_child(slot, child);
+            add(&hand.tally.spawned, 1);
+            slot
+        })
     }
 
     /// A task does nothing from now on until tasks below it have ended, or it goes on.
-    pub fn set_waiting(&mut self, slot: Slot, waiting: bool) {
-        let task = &mut self.tasks[slot.0 as usize];
-        if task.waiting != waiting && task.life != Life::Ended {
-            task.waiting = waiting;
-            self.active ^= slot.0;
-            if waiting {
-                self.waiting += 1;
-            } else {
-                self.waiting -= 1;
-            }
+    pub fn set_waiting(&self, slot: Slot, waiting: bool) {
+        let task = self.task(slot);
+        if task.has(bond::WAITING) == waiting || task.life() == Life::Ended {
+            return;
+        }
+        if waiting {
+            task.bonds.fetch_or(bond::WAITING, Ordering::Relaxed);
+            self.waiting.fetch_add(1, Ordering::AcqRel);
+        } else {
+            task.bonds.fetch_and(!bond::WAITING, Ordering::Relaxed);
+            self.waiting.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
-    /// The only task that can do something, if there is just one: all others wait for it. What comes before its current step
-    /// comes before everything that is still to come.
-    pub fn alone(&self) -> Option<Slot> {
-        if self.live - self.waiting != 1 || self.roots > 1 {
-            return None;
+    /// True if a task is the only one that can do something: all others wait for it. What comes before its current step
+    /// comes before everything that is still to come. For who runs the task.
+    pub fn is_alone(&self, slot: Slot) -> bool {
+        let task = self.task(slot);
+        let above = || {
+            let known = |slot: &Slot| *slot != NO_SLOT;
+            std::iter::successors(Some(task.parent()).filter(known), move |slot| {
+                Some(self.task(*slot).parent()).filter(known)
+            })
+            .map(|slot| self.task(slot))
+        };
+        // Mostly somebody above goes on, and then no more has to be asked.
+        let goes_on = |task: &Task<S, T, K>| !task.has(bond::WAITING) && task.life() != Life::Ended;
+        if task.has(bond::WAITING) || above().next().is_some_and(goes_on) {
+            return false;
         }
-        let slot = Slot(self.active);
-        let above = std::iter::successors(Some(slot), |slot| self.tasks[slot.0 as usize].parent);
-        let waiting = above.filter(|slot| self.tasks[slot.0 as usize].waiting).count();
-        (waiting == self.waiting).then_some(slot)
+        let waiting = above().filter(|task| task.has(bond::WAITING)).count() as u64;
+        self.roots.load(Ordering::Relaxed) <= 1
+            && waiting == u64::from(self.waiting.load(Ordering::Acquire))
+            && self.live() == waiting + 1
+    }
+
+    /// How many tasks have not ended: exact, if that is the caller's own with those that wait for it.
+    fn live(&self) -> u64 {
+        self.tallies().live()
     }
 
     /// A thread starts a task or goes on with it.
-    pub fn begin(&mut self, thread: ThreadId, id: TaskId) -> Result<Slot, Fault> {
+    pub fn begin(&self, running: &mut Running, id: TaskId) -> Result<Slot, Fault> {
         let Some(slot) = self.by_id.get(id) else { return Err(Fault::UnknownTask(id)) };
         let task = self.task(slot);
-        match task.life {
-            Life::Spawned if task.waits_for > 0 => return Err(Fault::StartTooEarly(id)),
+        match task.life() {
+            Life::Spawned if task.has(bond::AWAITS) => return Err(Fault::StartTooEarly(id)),
             Life::Spawned | Life::Suspended => {}
             Life::Running => return Err(Fault::TaskIsRunning(id)),
             Life::Ended => return Err(Fault::TaskHasEnded(id)),
         }
-        task.life = Life::Running;
-        self.run(thread, slot);
+        task.set_life(Life::Running);
+        running.push(slot);
         Ok(slot)
     }
 
     /// A thread leaves a task that is not finished.
-    pub fn suspend(&mut self, thread: ThreadId, id: TaskId) -> Result<(), Fault> {
-        let slot = self.leave(thread, id)?;
-        self.task(slot).life = Life::Suspended;
+    pub fn suspend(&self, running: &mut Running, thread: ThreadId, id: TaskId) -> Result<(), Fault> {
+        let slot = self.leave(running, thread, id)?;
+        self.task(slot).set_life(Life::Suspended);
         Ok(())
     }
 
     /// A thread has finished a task.
-    pub fn end(&mut self, thread: ThreadId, id: TaskId) -> Result<(), Fault> {
-        let slot = self.leave(thread, id)?;
-        self.finish_task(slot);
+    pub fn end(
+        &self,
+        hand: &mut Hand<S>,
+        running: &mut Running,
+        thread: ThreadId,
+        id: TaskId,
+    ) -> Result<(), Fault> {
+        let slot = self.leave(running, thread, id)?;
+        self.finish_task(hand, slot);
         Ok(())
     }
 
     /// A thread has ended: so has what it did outside of tasks.
-    pub fn end_thread(&mut self, thread: ThreadId) {
-        if let Some(&slot) = self.by_thread.get(&thread)
-            && self.task(slot).life != Life::Ended
-        {
-            self.finish_task(slot);
+    pub fn end_thread(&self, hand: &mut Hand<S>, thread: ThreadId) {
+        let slot = self.rare().by_thread.get(&thread).copied();
+        if let Some(slot) = slot.filter(|slot| self.task(*slot).life() != Life::Ended) {
+            self.finish_task(hand, slot);
         }
     }
 
-    fn leave(&mut self, thread: ThreadId, id: TaskId) -> Result<Slot, Fault> {
-        let running = self.running.get_mut(thread.index());
-        let slot = self.by_id.get(id);
-        match (running, slot) {
-            (Some(running), Some(slot)) if running.last() == Some(&slot) => {
+    fn leave(&self, running: &mut Running, thread: ThreadId, id: TaskId) -> Result<Slot, Fault> {
+        match self.by_id.get(id) {
+            Some(slot) if running.current() == Some(slot) => {
                 running.pop();
                 Ok(slot)
             }
-            (_, None) => Err(Fault::UnknownTask(id)),
+            None => Err(Fault::UnknownTask(id)),
             _ => Err(Fault::NotRunningHere { task: id, thread }),
         }
     }
 
-    fn finish_task(&mut self, slot: Slot) {
+    fn finish_task(&self, hand: &mut Hand<S>, slot: Slot) {
         self.set_waiting(slot, false);
-        self.live -= 1;
-        self.active ^= slot.0;
-        let task = &mut self.tasks[slot.0 as usize];
-        task.life = Life::Ended;
-        let mut scopes = std::mem::take(&mut task.scopes);
-        let mut dependents = std::mem::take(&mut task.dependents);
-        let (own_home, known) = (task.home, task.known.clone());
+        let task = self.task(slot);
+        let home = task.home();
+        let is_rare = task.own.with(|own| own.innermost != NO_SCOPE || !own.known.is_empty());
+        if is_rare {
+            self.leave_behind(hand, task, home);
+        }
+        let bonds = task.bonds.fetch_or(bond::OVER, Ordering::AcqRel);
+        if bonds & bond::HAS_DEPENDENTS != 0 {
+            self.release_dependents(hand, task);
+        }
+        add(&hand.tally.ended, 1);
+        hand.untold -= 1;
+        self.count_live(hand);
+        // From here on the record may be another task's, and when the number of the scope has changed so may that.
+        task.set_life(Life::Ended);
+        if home != NO_SCOPE {
+            self.one_less(home);
+        }
+    }
+
+    /// One of those in a scope has ended.
+    #[inline]
+    fn one_less(&self, scope: ScopeIndex) {
+        let mut at = scope;
+        // The next one outside is read before, as then it is still what it was.
+        let mut holder = self.scope(at).holder();
+        while self.scope(at).less() && holder != NO_SCOPE {
+            at = holder;
+            holder = self.scope(at).holder();
+        }
+    }
+
+    /// What a finished task knew, and the scopes that it has left open, belong to the scope around it.
+    #[cold]
+    fn leave_behind(&self, hand: &mut Hand<S>, task: &Task<S, T, K>, own_home: ScopeIndex) {
+        let _rare = self.rare();
         let home = self.enclosing(own_home);
-        for index in scopes.drain(..) {
-            let scope = self.scope(index);
-            scope.left_open = true;
-            scope.outer = home;
-            let (alive, left_behind) = (scope.alive, scope.unjoined > 0 || scope.escaped);
-            let (scope_known, referred_to) = (std::mem::take(&mut scope.known), scope.referred_to);
+        let (known, mut next) =
+            task.own.with(|own| (own.known.clone(), std::mem::replace(&mut own.innermost, NO_SCOPE)));
+        let structure = &hand.structure;
+        let learn = |home: &Scope<S, K>, known: &Known| {
+            if !known.is_empty() {
+                home.known.with(|of_home| of_home.learn(structure, known));
+                home.mark(mark::HAS_KNOWN);
+            }
+        };
+        while next != NO_SCOPE {
+            let (index, scope) = (next, self.scope(next));
+            next = scope.below();
+            scope.set_outer(home);
+            scope.set_holder(own_home);
             if home != NO_SCOPE {
-                let structure = &self.structure;
-                let home = &mut self.scopes[home.0 as usize];
-                home.alive += alive;
-                home.escaped |= left_behind;
-                home.referred_to |= referred_to;
-                home.known.learn(structure, &scope_known);
-                home.inherited.push(index);
+                let home = self.scope(home);
+                if scope.unjoined.load(Ordering::Relaxed) > 0 || scope.has(mark::ESCAPED) {
+                    home.mark(mark::ESCAPED);
+                }
+                if scope.has(mark::REFERRED_TO) {
+                    home.mark(mark::REFERRED_TO);
+                }
+                learn(home, &scope.known.with(std::mem::take));
+                home.inherit(index, scope);
+                // That goes on as long as one within does.
+                self.scope(own_home).more();
+            }
+            if scope.leave_open() && home != NO_SCOPE {
+                // Not the last one, as the task itself still counts.
+                self.scope(own_home).less();
             }
         }
         if home != NO_SCOPE {
-            let structure = &self.structure;
-            let home = &mut self.scopes[home.0 as usize];
-            home.alive -= 1;
-            home.known.learn(structure, &known);
+            learn(self.scope(home), &known);
         }
-        for dependent in dependents.drain(..) {
-            self.task(dependent).waits_for -= 1;
-            self.depend(dependent, slot);
-        }
-        // Their memory is used again.
-        let task = self.task(slot);
-        task.scopes = scopes;
-        task.dependents = dependents;
     }
 
-    /// Forgets collapsed steps. Before, every reference to a step outside of this structure must have been resolved.
-    pub fn forget_collapsed(&mut self) {
-        for task in &mut self.tasks {
-            task.known.resolve(&self.structure);
+    #[cold]
+    fn release_dependents(&self, hand: &mut Hand<S>, task: &Task<S, T, K>) {
+        let _rare = self.rare();
+        for dependent in task.dependents.with(std::mem::take) {
+            let after = self.task(dependent);
+            let left = after.waits_for.load(Ordering::Relaxed) - 1;
+            after.waits_for.store(left, Ordering::Relaxed);
+            if left == 0 {
+                after.bonds.fetch_and(!bond::AWAITS, Ordering::Relaxed);
+            }
+            self.depend(hand, after, task);
         }
-        for scope in &mut self.scopes {
-            scope.known.resolve(&self.structure);
+    }
+
+    /// Replaces each step that is known by what stands for it since scopes were collapsed. Nobody else does anything.
+    pub fn resolve(&self, hand: &Hand<S>) {
+        self.for_each_task(|task| task.own.with(|own| own.known.resolve(&hand.structure)));
+        for scope in 0..self.scope_numbers.end() {
+            self.scopes.get(scope).known.with(|known| known.resolve(&hand.structure));
         }
-        self.structure.forget_collapsed();
     }
 }

@@ -1,189 +1,255 @@
 //! Scopes: what the end of a finish scope or a wait closes.
 
-use super::{Actor, Effect, Known, Life, NO_SCOPE, Scope, ScopeIndex, Slot, TaskState, Tasks};
+use super::records::{Life, Own, Scope, Task, mark};
+use super::{
+    Actor, Effect, Hand, Keeping, Kept, Known, NO_SCOPE, NO_SLOT, ScopeIndex, Slot, TaskState, TaskTree,
+};
 use crate::replay::Fault;
 use crate::sptree::Structure;
+use std::sync::atomic::Ordering;
 
-impl<S: Structure, T: TaskState> Tasks<S, T> {
+/// How often to look whether tasks have told their ends which are just about to.
+const PATIENCE: u32 = 1 << 8;
+const MUCH_PATIENCE: u32 = 1 << 20;
+
+impl<S: Structure, T: TaskState, K: Keeping> TaskTree<S, T, K> {
     /// Remembers a scope that was opened.
-    pub(super) fn add_scope(&mut self, by: Slot, handle: S::Scope, implicit: bool) -> ScopeIndex {
-        let task = &self.tasks[by.0 as usize];
-        let outer = task.scopes.last().copied().unwrap_or(task.home);
-        let index = self.free_scopes.pop().unwrap_or(ScopeIndex(self.scopes.len() as u32));
-        match self.scopes.get_mut(index.0 as usize) {
-            // The lists of a former scope are empty; their memory is used again. What is made in place need not be copied.
-            Some(former) => {
-                former.scope = handle;
-                former.implicit = implicit;
-                former.outer = outer;
-                former.left_open = false;
-                (former.alive, former.unjoined, former.threads) = (0, 0, 0);
-                former.waited = 0;
-                former.escaped = false;
-                former.referred_to = false;
-                former.known = Known::default();
-            }
-            None => self.scopes.push(Scope {
-                scope: handle,
-                implicit,
-                outer,
-                left_open: false,
-                alive: 0,
-                unjoined: 0,
-                threads: 0,
-                children: Vec::new(),
-                waited: 0,
-                inherited: Vec::new(),
-                escaped: false,
-                referred_to: false,
-                known: Known::default(),
-            }),
-        }
-        self.task(by).scopes.push(index);
-        index
+    #[inline]
+    pub(super) fn add_scope(
+        &self,
+        hand: &mut Hand<S>,
+        (task, own): (&Task<S, T, K>, &mut Own<S::Place>),
+        handle: S::Scope,
+        implicit: bool,
+    ) -> ScopeIndex {
+        let below = own.innermost;
+        let outer = if below == NO_SCOPE { task.home() } else { below };
+        let numbers = &self.scope_numbers;
+        let index = numbers.take(&mut hand.free_scopes, |index| _ = self.scopes.make(index));
+        self.scopes.get(index).renew(handle, implicit, (outer, below));
+        own.innermost = ScopeIndex(index);
+        ScopeIndex(index)
     }
 
     /// A finish scope opens.
-    pub fn finish_begin(&mut self, by: Slot) {
-        let handle = self.structure.open(&mut self.tasks[by.0 as usize].place);
-        self.add_scope(by, handle, false);
+    pub fn finish_begin(&self, hand: &mut Hand<S>, by: Slot) {
+        let task = self.task(by);
+        task.own.with(|own| {
+            let handle = hand.structure.open(&mut own.place);
+            self.add_scope(hand, (task, own), handle, false);
+        });
+    }
+
+    /// The open scopes of a task, innermost first.
+    fn scopes_of<'a>(
+        &'a self,
+        task: &Task<S, T, K>,
+    ) -> impl Iterator<Item = (ScopeIndex, &'a Scope<S, K>)> + use<'a, S, T, K> {
+        let innermost = task.own.with(|own| own.innermost);
+        let known = |scope: &ScopeIndex| *scope != NO_SCOPE;
+        std::iter::successors(Some(innermost).filter(known), move |scope| {
+            Some(self.scope(*scope).below()).filter(known)
+        })
+        .map(|scope| (scope, self.scope(scope)))
     }
 
     /// The innermost finish scope ends.
-    pub fn finish_end(&mut self, by: Slot) -> Result<Effect, Fault> {
-        let actor = self.actor(by);
-        let scopes = &self.tasks[by.0 as usize].scopes;
-        let Some(explicit) = scopes.iter().rposition(|scope| !self.scopes[scope.0 as usize].implicit) else {
-            return Err(Fault::FinishEndWithoutBegin(actor));
+    pub fn finish_end(&self, hand: &mut Hand<S>, by: Slot) -> Result<Effect, Fault> {
+        let task = self.task(by);
+        let Some(within) = self.scopes_of(task).position(|(_, scope)| !scope.has(mark::IMPLICIT)) else {
+            return Err(Fault::FinishEndWithoutBegin(task.actor()));
         };
-        let closing = &scopes[explicit..];
-        if closing.iter().any(|scope| self.scopes[scope.0 as usize].alive > 0) {
-            return Err(Fault::FinishTooEarly(actor));
+        if !self.scopes_of(task).take(within + 1).all(|(_, scope)| Self::settle(scope, PATIENCE)) {
+            return Err(Fault::FinishTooEarly(task.actor()));
         }
         let mut effect = Effect::NewStep;
-        for _ in 0..closing.len() {
-            effect = self.close(by);
+        for _ in 0..=within {
+            effect = self.close(hand, task);
         }
         Ok(effect)
     }
 
-    /// Closes the innermost scope of a task; everything within has ended.
-    pub(super) fn close(&mut self, by: Slot) -> Effect {
-        let Some(index) = self.task(by).scopes.pop() else { return Effect::NewStep };
-        self.structure.close(&mut self.tasks[by.0 as usize].place, self.scopes[index.0 as usize].scope);
-        // That all others have ended is not enough: some may have done so by chance, with nobody waiting for them.
-        let task = &self.tasks[by.0 as usize];
-        let serial = self.live == 1 && self.roots == 1 && task.home == NO_SCOPE && task.scopes.is_empty();
-        let scope = &mut self.scopes[index.0 as usize];
-        let (handle, outer, referred_to) = (scope.scope, scope.outer, scope.referred_to);
-        let known = std::mem::take(&mut scope.known);
-        self.forget_children(index);
-        let task = &mut self.tasks[by.0 as usize];
-        if serial {
-            task.known = Known::default();
-        } else if !known.is_empty() || !task.known.is_empty() {
-            task.known.learn(&self.structure, &known);
-            task.known.simplify(&self.structure, S::step(&task.place));
+    /// Waits for those that are just about to say that they have ended. False if somebody goes on.
+    #[inline]
+    fn settle(scope: &Scope<S, K>, patience: u32) -> bool {
+        if scope.is_over() {
+            return true;
         }
-        if serial {
-            let step = S::step(&self.tasks[by.0 as usize].place);
-            // Threads that nobody forked may still branch off.
-            match &self.strangers {
-                Some(strangers) => self.structure.restart(handle, &[S::step(strangers), step]),
-                None => self.structure.restart(handle, &[step]),
+        (0..if K::ALONE { 0 } else { patience }).any(|round| {
+            if round % PATIENCE == PATIENCE - 1 {
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
             }
-        } else if !referred_to {
-            self.structure.collapse(handle);
+            scope.is_over()
+        })
+    }
+
+    /// Closes the innermost scope of a task; everything within has ended.
+    pub(super) fn close(&self, hand: &mut Hand<S>, task: &Task<S, T, K>) -> Effect {
+        let index = task.own.with(|own| own.innermost);
+        if index == NO_SCOPE {
+            return Effect::NewStep;
+        }
+        let scope = self.scope(index);
+        // Who has ended may be about to take itself off the number of those that go on.
+        Self::settle(scope, MUCH_PATIENCE);
+        let handle = scope.handle.with(|handle| *handle);
+        let (outer, referred_to) = (scope.outer(), scope.has(mark::REFERRED_TO));
+        let known =
+            if scope.has(mark::HAS_KNOWN) { scope.known.with(std::mem::take) } else { Known::default() };
+        let below = scope.below();
+        self.forget_children(hand, index);
+        // That all others have ended is not enough: some may have done so by chance, with nobody waiting for them.
+        let serial = task.home() == NO_SCOPE
+            && below == NO_SCOPE
+            && self.roots.load(Ordering::Relaxed) == 1
+            && self.live() == 1;
+        let structure = &mut hand.structure;
+        let step = task.own.with(|own| {
+            own.innermost = below;
+            structure.close(&mut own.place, handle);
+            let step = S::step(&own.place);
+            if serial {
+                own.known = Known::default();
+            } else if !known.is_empty() || !own.known.is_empty() {
+                own.known.learn(structure, &known);
+                own.known.simplify(structure, step);
+            }
+            step
+        });
+        if serial {
+            // Threads that nobody forked may still branch off.
+            match &self.rare().strangers {
+                Some(strangers) => structure.restart(handle, &[S::step(strangers), step]),
+                None => structure.restart(handle, &[step]),
+            }
+            return Effect::Serial;
+        }
+        if !referred_to {
+            structure.collapse(handle);
         } else if outer != NO_SCOPE {
             let outer = self.enclosing(outer);
             if outer != NO_SCOPE {
-                self.scope(outer).referred_to = true;
+                self.scope(outer).mark(mark::REFERRED_TO);
             }
         }
-        if serial { Effect::Serial } else { Effect::NewStep }
+        Effect::NewStep
     }
 
     /// Forgets the tasks of a scope, and the scopes that they left open, and the scope itself.
-    fn forget_children(&mut self, index: ScopeIndex) {
-        // What tasks within have left open is forgotten first; mostly there is nothing.
-        let mut inherited = std::mem::take(&mut self.scope(index).inherited);
-        while let Some(left_open) = inherited.pop() {
-            inherited.append(&mut self.scope(left_open).inherited);
-            self.forget_own_children(left_open);
+    fn forget_children(&self, hand: &mut Hand<S>, index: ScopeIndex) {
+        let last = self.scope(index).last_inherited();
+        if last != NO_SCOPE {
+            self.forget_inherited(hand, last);
         }
-        self.scope(index).inherited = inherited;
-        self.forget_own_children(index);
+        self.forget_own_children(hand, index);
     }
 
-    fn forget_own_children(&mut self, index: ScopeIndex) {
-        let mut children = std::mem::take(&mut self.scope(index).children);
-        for child in children.drain(..) {
-            match self.actor(child) {
-                Actor::Task(id) => {
-                    self.by_id.remove(id);
-                    self.free_tasks.push(child);
-                }
-                // A thread's number stays known: it cannot be forked or joined again.
-                Actor::Thread(_) => self.task(child).joined = true,
+    /// The same for what tasks within have left open.
+    #[cold]
+    fn forget_inherited(&self, hand: &mut Hand<S>, last: ScopeIndex) {
+        let mut inherited = vec![last];
+        while let Some(mut next) = inherited.pop() {
+            while next != NO_SCOPE {
+                let (left_open, scope) = (next, self.scope(next));
+                next = scope.below();
+                inherited.push(scope.last_inherited());
+                self.forget_own_children(hand, left_open);
             }
         }
-        self.scope(index).children = children;
-        self.free_scopes.push(index);
+    }
+
+    fn forget_own_children(&self, hand: &mut Hand<S>, index: ScopeIndex) {
+        let mut next = self.scope(index).last_child();
+        while next != NO_SLOT {
+            let (slot, child) = (next, self.task(next));
+            next = child.sibling();
+            match child.actor() {
+                Actor::Task(id) => {
+                    self.by_id.remove(id);
+                    self.slots.give_back(&mut hand.free_tasks, slot.0);
+                }
+                // A thread's number stays known: it cannot be forked or joined again.
+                Actor::Thread(_) => _ = child.bonds.fetch_or(super::bond::JOINED, Ordering::Relaxed),
+            }
+        }
+        self.scope_numbers.give_back(&mut hand.free_scopes, index.0);
     }
 
     /// The scope that is responsible for what was spawned in a scope: that itself unless its task has ended.
-    pub(super) fn enclosing(&mut self, scope: ScopeIndex) -> ScopeIndex {
+    pub(super) fn enclosing(&self, scope: ScopeIndex) -> ScopeIndex {
         let mut at = scope;
-        while at != NO_SCOPE && self.scope(at).left_open {
-            at = self.scope(at).outer;
+        while at != NO_SCOPE && self.scope(at).is_left_open() {
+            at = self.scope(at).outer();
         }
-        // Shorten the way for the next time.
+        // Shorten the way for the next time. What others make of it meanwhile leads there as well.
         let mut from = scope;
         while from != at {
-            from = std::mem::replace(&mut self.scope(from).outer, at);
+            let next = self.scope(from).outer();
+            self.scope(from).set_outer(at);
+            from = next;
         }
         at
     }
 
+    /// The children of a scope, the last one first, that were not waited for before.
+    fn children<'a>(
+        &'a self,
+        scope: &Scope<S, K>,
+    ) -> impl Iterator<Item = (Slot, &'a Task<S, T, K>)> + use<'a, S, T, K> {
+        let waited = scope.first_waited();
+        let known = move |child: &Slot| *child != waited && *child != NO_SLOT;
+        std::iter::successors(Some(scope.last_child()).filter(known), move |child| {
+            Some(self.task(*child).sibling()).filter(known)
+        })
+        .map(|child| (child, self.task(child)))
+    }
+
+    /// A task of a scope that has not ended.
+    fn running_child(&self, scope: &Scope<S, K>) -> Option<Actor> {
+        if scope.is_over() {
+            return None;
+        }
+        let runs =
+            |child: &Task<S, T, K>| child.life() != Life::Ended && matches!(child.actor(), Actor::Task(_));
+        // The one that was spawned first.
+        self.children(scope).filter(|(_, child)| runs(child)).last().map(|(_, child)| child.actor())
+    }
+
     /// The task has waited for all its children.
-    pub fn wait(&mut self, by: Slot) -> Result<Effect, Fault> {
-        let depth = self.task(by).scopes.len();
-        for index in 0..depth {
-            let scope = &self.scopes[self.tasks[by.0 as usize].scopes[index].0 as usize];
-            let running = |child: &&Slot| {
-                let child = &self.tasks[child.0 as usize];
-                child.life != Life::Ended && matches!(child.actor, Actor::Task(_))
-            };
-            if let Some(child) = scope.children[scope.waited..].iter().find(running) {
-                return Err(Fault::WaitTooEarly { waiting: self.actor(by), running: self.actor(*child) });
-            }
+    pub fn wait(&self, hand: &mut Hand<S>, by: Slot) -> Result<Effect, Fault> {
+        let task = self.task(by);
+        // Outermost first.
+        let running = self.scopes_of(task).filter_map(|(_, scope)| self.running_child(scope)).last();
+        if let Some(running) = running {
+            return Err(Fault::WaitTooEarly { waiting: task.actor(), running });
         }
-        let Some(innermost) = self.task(by).scopes.last().copied() else { return Ok(Effect::NewStep) };
-        for index in 0..depth - 1 {
-            let scope = self.task(by).scopes[index];
-            self.learn_children(by, scope);
-        }
-        if !self.scope(innermost).implicit {
-            self.structure.advance(&mut self.tasks[by.0 as usize].place);
+        let Some((_, innermost)) = self.scopes_of(task).next() else { return Ok(Effect::NewStep) };
+        let mut outer: Vec<_> = self.scopes_of(task).skip(1).collect();
+        outer.reverse();
+        outer.into_iter().for_each(|(_, scope)| self.learn_children(hand, task, scope));
+        if !innermost.has(mark::IMPLICIT) {
+            task.own.with(|own| hand.structure.advance(&mut own.place));
             return Ok(Effect::NewStep);
         }
-        if self.scope(innermost).escaped || self.scope(innermost).threads > 0 {
-            self.learn_children(by, innermost);
-            let task = &mut self.tasks[by.0 as usize];
-            self.structure.advance(&mut task.place);
+        if innermost.has(mark::ESCAPED) || innermost.threads.load(Ordering::Relaxed) > 0 {
+            self.learn_children(hand, task, innermost);
+            task.own.with(|own| hand.structure.advance(&mut own.place));
             return Ok(Effect::NewStep);
         }
-        Ok(self.close(by))
+        Ok(self.close(hand, task))
     }
 
     /// The task learns that the children of one of its scopes are finished, though the scope goes on.
-    fn learn_children(&mut self, by: Slot, scope: ScopeIndex) {
-        let scope = self.scope(scope);
-        let children = scope.children[scope.waited..].to_vec();
-        scope.waited = scope.children.len();
-        for child in children {
-            if !self.task(child).joined && matches!(self.actor(child), Actor::Task(_)) {
-                self.learn_end(by, child);
+    fn learn_children(&self, hand: &mut Hand<S>, by: &Task<S, T, K>, scope: &Scope<S, K>) {
+        let mut children: Vec<_> = self.children(scope).collect();
+        scope.set_waited();
+        children.reverse();
+        let _rare = self.rare();
+        for (_, child) in children {
+            if !child.has(super::bond::JOINED) && matches!(child.actor(), Actor::Task(_)) {
+                self.learn_end(hand, by, child);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What can happen, one function for each.
 
-use super::order::{MOST_KNOWN, Slots};
+use super::order::MOST_KNOWN;
 use super::records::LockedWord;
 use super::words::{self, TaskWord};
 use super::{TaskDriver, Worker, WorkerOf, origins, step};
@@ -22,15 +22,18 @@ use keirin_core::event::{
 use keirin_core::finding::RawStep;
 use keirin_core::lockset::LocksetId;
 use keirin_core::replay::Fault;
+use keirin_core::sptree::StepId;
+use keirin_core::sptree::labels::Labels;
 use keirin_core::sptree::verdicts::Verdicts;
-use keirin_core::sptree::{StepId, Structure};
-use keirin_core::tasks::{Actor, Effect, Known, Slot};
+use keirin_core::tasks::{Actor, Effect, Hand, Known, Running, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 impl Worker {
-    fn new() -> Self {
+    fn new(hand: Hand<Labels>) -> Self {
         Self {
             slot: None,
+            running: Running::default(),
+            hand,
             actor: Actor::Thread(ThreadId::NONE),
             step: StepId::NONE,
             plain: false,
@@ -57,7 +60,8 @@ impl Worker {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn new_thread(&self, id: ThreadId) -> Box<Thread> {
-        let worker = Box::into_raw(Box::new(Worker::new()));
+        let hand = self.tasks.another_hand(&self.hand.lock());
+        let worker = Box::into_raw(Box::new(Worker::new(hand)));
         self.workers.lock().push(WorkerOf(worker));
         Thread::new(id, id, 1, worker.cast())
     }
@@ -68,8 +72,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let worker = WorkerOf(thread.state.cast());
             self.workers.lock().retain(|other| *other != worker);
             // SAFETY: made by `Box::into_raw` in `new_thread`; the pointer is cleared.
-            drop(unsafe { Box::from_raw(thread.state.cast::<Worker>()) });
+            let worker = unsafe { Box::from_raw(thread.state.cast::<Worker>()) };
             thread.state = std::ptr::null_mut();
+            self.tasks.give_back(worker.hand);
         }
     }
 
@@ -101,20 +106,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// The thread's task has met a task construct.
-    fn construct(
-        &self,
-        thread: &mut Thread,
-        act: impl FnOnce(&mut Slots, Slot, &mut Worker) -> Result<Effect, Fault>,
-    ) {
+    fn construct(&self, thread: &mut Thread, act: impl FnOnce(Slot, &mut Worker) -> Result<Effect, Fault>) {
         self.tell_held(thread);
         let (worker, _) = self.acting(thread);
         let Some(slot) = worker.slot else { return };
         if !worker.data.history.locks().is_empty() {
             self.sets.lock().discipline.hazard();
         }
-        let mut tasks = self.tasks.lock();
         let mut is_alone = false;
-        match act(&mut tasks, slot, worker) {
+        match act(slot, worker) {
             Ok(effect) => {
                 is_alone = effect == Effect::Serial;
                 self.new_step(worker);
@@ -122,9 +122,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     self.era.fetch_add(1, Ordering::Relaxed);
                     self.dropped.store(false, Ordering::Relaxed);
                 }
-                self.note_alone(&tasks);
-                self.note_edges(&tasks);
-                self.refresh(worker, &tasks);
+                self.note_edges();
+                self.refresh(worker);
                 let serial = if is_alone { worker.step } else { StepId::NONE };
                 if self.serial.load(Ordering::Relaxed) != serial.0 {
                     self.serial.store(serial.0, Ordering::Relaxed);
@@ -135,12 +134,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             Err(fault) => self.fault(&fault),
         }
-        let due = Self::is_sweep_due(&tasks);
-        drop(tasks);
         if is_alone {
             self.possible.renew();
         }
-        if due {
+    }
+
+    /// The same for the end of a scope or a wait, after which all others may wait for the task, and steps may be forgotten.
+    fn construct_end(
+        &self,
+        thread: &mut Thread,
+        act: impl FnOnce(Slot, &mut Worker) -> Result<Effect, Fault>,
+    ) {
+        self.construct(thread, |slot, worker| {
+            let effect = act(slot, worker)?;
+            self.note_alone(slot);
+            Ok(effect)
+        });
+        if self.is_sweep_due() {
             self.sweep(thread);
         }
     }
@@ -445,9 +455,10 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let id = Registry::with(|registry| registry.add(Some((parent, place))));
         let child = Box::into_raw(self.new_thread(id));
         thread.note_stack(&raw const place as usize);
-        self.construct(thread, |tasks, slot, worker| {
-            let child = tasks.spawn(slot, Actor::Thread(id))?;
-            tasks.parts(child).0.origin = origins::child(worker.data.origin, place, Some(id));
+        self.construct(thread, |slot, worker| {
+            let child = self.tasks.spawn(&mut worker.hand, slot, Actor::Thread(id))?;
+            let origin = origins::child(worker.data.origin, place, Some(id));
+            self.tasks.with_data(child, |data| data.origin = origin);
             Ok(Effect::NewStep)
         });
         Registry::with(|registry| {
@@ -468,10 +479,8 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         let id = thread.id;
         self.tell_held(thread);
         let (worker, _) = self.parts(thread);
-        let mut tasks = self.tasks.lock();
-        self.put_down(worker, &mut tasks);
-        tasks.end_thread(id);
-        drop(tasks);
+        self.put_down(worker);
+        self.tasks.end_thread(&mut worker.hand, id);
         telling::final_counts(thread);
         tls::set_task(0);
         tls::set_pending(super::Pending::none());
@@ -489,7 +498,9 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn joined(&self, thread: &mut Thread, child: ThreadId, _: usize) {
         let Some(mut ended) = Registry::take_ended(child) else { return };
         self.drop_state(&mut ended);
-        self.construct(thread, |tasks, slot, _| tasks.join(slot, Actor::Thread(child)));
+        self.construct_end(thread, |slot, worker| {
+            self.tasks.join(&mut worker.hand, slot, Actor::Thread(child))
+        });
     }
 
     fn allocated(&self, thread: &mut Thread, addr: usize, size: usize, pc: usize) {
@@ -560,34 +571,37 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                     SpawnsAt::Parent => None,
                 };
                 thread.note_stack(&raw const place as usize);
-                self.construct(thread, |tasks, slot, worker| {
-                    let child = tasks.spawn(slot, Actor::Task(task))?;
+                self.construct(thread, |slot, worker| {
+                    let child = self.tasks.spawn(&mut worker.hand, slot, Actor::Task(task))?;
                     let parent = worker.data.origin;
                     let origin = place.map_or(parent, |place| worker.origins.child(parent, place));
-                    tasks.parts(child).0.origin = origin;
+                    self.tasks.with_data(child, |data| data.origin = origin);
                     Ok(Effect::NewStep)
                 });
             }
-            Op::TaskWait => self.construct(thread, |tasks, slot, _| tasks.wait(slot)),
-            Op::TaskJoin { task } => self.construct(thread, |tasks, slot, _| {
-                let effect = tasks.join(slot, Actor::Task(task));
-                self.limit(tasks, slot);
+            Op::TaskWait => {
+                self.construct_end(thread, |slot, worker| self.tasks.wait(&mut worker.hand, slot));
+            }
+            Op::TaskJoin { task } => self.construct_end(thread, |slot, worker| {
+                let effect = self.tasks.join(&mut worker.hand, slot, Actor::Task(task));
+                self.limit(slot);
                 effect
             }),
-            Op::FinishBegin => self.construct(thread, |tasks, slot, _| {
-                tasks.finish_begin(slot);
+            Op::FinishBegin => self.construct(thread, |slot, worker| {
+                self.tasks.finish_begin(&mut worker.hand, slot);
                 Ok(Effect::NewStep)
             }),
-            Op::FinishEnd => self.construct(thread, |tasks, slot, _| tasks.finish_end(slot)),
+            Op::FinishEnd => {
+                self.construct_end(thread, |slot, worker| self.tasks.finish_end(&mut worker.hand, slot));
+            }
             Op::TaskBegin { task } => {
                 let (worker, _) = self.parts(thread);
-                let mut tasks = self.tasks.lock();
-                self.put_down(worker, &mut tasks);
-                match tasks.begin(id, task) {
-                    Ok(slot) => self.take_up(worker, &mut tasks, slot),
+                self.put_down(worker);
+                match self.tasks.begin(&mut worker.running, task) {
+                    Ok(slot) => self.take_up(worker, slot),
                     Err(fault) => {
                         self.fault(&fault);
-                        self.resume(id, worker, &mut tasks);
+                        self.resume(worker);
                     }
                 }
             }
@@ -600,22 +614,21 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
                         self.regions.close(block.instance);
                     }
                 }
-                let mut tasks = self.tasks.lock();
-                self.put_down(worker, &mut tasks);
+                self.put_down(worker);
+                let Worker { hand, running, .. } = worker;
                 let left = match op {
-                    Op::TaskEnd { .. } => tasks.end(id, task),
-                    _ => tasks.suspend(id, task),
+                    Op::TaskEnd { .. } => self.tasks.end(hand, running, id, task),
+                    _ => self.tasks.suspend(running, id, task),
                 };
                 if let Err(fault) = left {
                     self.fault(&fault);
                 }
-                self.note_edges(&tasks);
-                self.note_alone(&tasks);
-                self.resume(id, worker, &mut tasks);
+                self.note_edges();
+                self.resume(worker);
             }
             Op::TaskOrder { before, after } => {
-                let _ = self.parts(thread);
-                if let Err(fault) = self.tasks.lock().order(before, after) {
+                let (worker, _) = self.parts(thread);
+                if let Err(fault) = self.tasks.order(&mut worker.hand, before, after) {
                     self.fault(&fault);
                 }
             }
@@ -626,14 +639,15 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     fn task_waits(&self, thread: &mut Thread, task: Option<TaskId>, waits: bool) {
         self.tell_held(thread);
         let (worker, _) = self.parts(thread);
-        let mut tasks = self.tasks.lock();
         let slot = match task {
-            Some(id) => tasks.slot(Actor::Task(id)),
+            Some(id) => self.tasks.slot(Actor::Task(id)),
             None => worker.slot,
         };
         if let Some(slot) = slot {
-            tasks.set_waiting(slot, waits);
-            self.note_alone(&tasks);
+            self.tasks.set_waiting(slot, waits);
+        }
+        if let Some(slot) = worker.slot {
+            self.note_alone(slot);
         }
     }
 
@@ -681,15 +695,12 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
     }
 
     fn tasks(&self) -> u64 {
-        self.tasks.lock().counts().spawned
+        self.tasks.counts().spawned
     }
 
     fn statistics(&self) -> Vec<Statistic> {
         let figure = |name, value| Statistic { analysis: "tasks", name, value };
-        let tasks = self.tasks.lock();
-        let (counts, steps) = (tasks.counts(), tasks.structure().nodes());
-        let kept = tasks.structure().steps() as u64;
-        drop(tasks);
+        let (counts, steps, kept) = (self.tasks.counts(), self.labels.made(), self.labels.remembered());
         let mut locations = 0;
         pages::for_each(|page| locations += TaskWord::used_in_page(page));
         let sets = self.sets.lock();
@@ -713,9 +724,9 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// The thread goes on with what it did before it began its last task.
-    fn resume(&self, id: ThreadId, worker: &mut Worker, tasks: &mut Slots) {
-        match tasks.current(id) {
-            Some(slot) => self.take_up(worker, tasks, slot),
+    fn resume(&self, worker: &mut Worker) {
+        match worker.running.current() {
+            Some(slot) => self.take_up(worker, slot),
             None => self.tell_hooks(worker),
         }
     }

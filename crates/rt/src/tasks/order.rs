@@ -2,15 +2,16 @@
 //! barriers, tokens.
 //!
 //! **Who may touch what.** What a task knows belongs to its worker; what was published through an object is changed under the lock
-//! of the object's word, and the tree under its own lock.
+//! of the object's word.
 
+use super::owned::ByOwners;
 use super::{TaskDriver, Worker};
 use crate::objects::ObjectsAt;
 use crate::telling;
 use crate::thread::Thread;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::sptree::labels::Labels;
-use keirin_core::tasks::{Actor, Known, Slot, Tasks};
+use keirin_core::tasks::{Actor, Known, Slot, TaskTree};
 use std::sync::atomic::Ordering;
 
 /// A task that has let others know so often what it did goes on with the same step: what it does then counts as known with
@@ -19,15 +20,16 @@ const MOST_PUBLISHED: u32 = 1 << 16;
 /// More unordered steps are not remembered as known.
 pub(super) const MOST_KNOWN: usize = 1 << 12;
 
-/// The tasks while their lock is held.
-pub(super) type Slots = Tasks<Labels, Box<super::TaskData>>;
+/// The tasks of the run.
+pub(super) type Slots = TaskTree<Labels, Box<super::TaskData>, ByOwners>;
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// What comes before the only task that can do something need not be remembered beside what follows. When it is another step than the last
     /// time, a *phase* begins: records are freed from what came before when they are next used.
-    pub(super) fn note_alone(&self, tasks: &Slots) {
-        if let Some(slot) = tasks.alone() {
-            let step = tasks.step(slot).0;
+    /// This is for the thread that runs a task.
+    pub(super) fn note_alone(&self, slot: Slot) {
+        if self.tasks.is_alone(slot) {
+            let step = self.tasks.step(slot).0;
             if self.alone.swap(step, Ordering::Relaxed) != step {
                 self.phase.fetch_add(1, Ordering::Release);
             }
@@ -35,8 +37,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// If there is order beside the tree, all accesses that it may concern are kept from now on.
-    pub(super) fn note_edges(&self, tasks: &Slots) {
-        if tasks.counts().edges > 0
+    pub(super) fn note_edges(&self) {
+        if self.tasks.edges() > 0
             && !self.keep_all.swap(true, Ordering::Relaxed)
             && self.dropped.load(Ordering::Relaxed)
         {
@@ -54,24 +56,23 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if known.is_empty() || known.same(&worker.known) {
             return;
         }
-        let mut tasks = self.tasks.lock();
         let before = worker.known.clone();
         if as_tree {
-            tasks.learn_as_tree(slot, known);
+            self.tasks.learn_as_tree(&worker.hand, slot, known);
         } else {
-            tasks.learn(slot, known);
+            self.tasks.learn(&worker.hand, slot, known);
         }
-        self.limit(&mut tasks, slot);
-        self.note_edges(&tasks);
+        self.limit(slot);
+        self.note_edges();
         let data = &mut worker.data;
         data.history.tick();
         data.known_before.push((data.history.version(), before));
-        self.refresh_in_task(worker, &tasks);
+        self.refresh_in_task(worker);
     }
 
-    pub(super) fn limit(&self, tasks: &mut Slots, slot: Slot) {
-        if tasks.known(slot).steps().len() > MOST_KNOWN {
-            tasks.forget_known(slot, MOST_KNOWN / 2);
+    pub(super) fn limit(&self, slot: Slot) {
+        if self.tasks.known(slot).steps().len() > MOST_KNOWN {
+            self.tasks.forget_known(slot, MOST_KNOWN / 2);
             self.order_dropped();
         }
     }
@@ -89,25 +90,24 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// What the task did so far will be known to others.
     pub(super) fn publish(&self, worker: &mut Worker) -> Known {
         let Some(slot) = worker.slot else { return Known::default() };
-        let mut tasks = self.tasks.lock();
         worker.data.published += 1;
         let known = if worker.data.published < MOST_PUBLISHED {
-            tasks.publish(slot)
+            self.tasks.publish(&mut worker.hand, slot)
         } else {
             telling::note(
                 "a task lets others know by atomic variables what it did, tens of thousands of times: what it does between \
                  two of them is not told apart, so that races may be missed; keirin run --examine finds them",
             );
-            tasks.publish_within(slot)
+            self.tasks.publish_within(&worker.hand, slot)
         };
-        self.refresh_in_task(worker, &tasks);
+        self.refresh_in_task(worker);
         known
     }
 
     /// The task goes on, perhaps with another step. A task that runs alone still does.
-    fn refresh_in_task(&self, worker: &mut Worker, tasks: &Slots) {
+    fn refresh_in_task(&self, worker: &mut Worker) {
         let is_serial = self.is_serial(worker);
-        self.refresh(worker, tasks);
+        self.refresh(worker);
         if is_serial {
             self.serial.store(worker.step.0, Ordering::Relaxed);
         }

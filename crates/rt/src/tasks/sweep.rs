@@ -6,7 +6,6 @@
 //! hand: all threads that come into the runtime wait at a [`Gate`], and those inside are waited for. (The hooks' own checks do
 //! not matter: they compare with the number of the running step only, which is never forgotten.)
 
-use super::order::Slots;
 use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites};
 use crate::layout::PAGE_BYTES;
@@ -82,8 +81,9 @@ fn fence_everywhere() {
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// True if there are enough steps of finished scopes to forget them.
-    pub(super) fn is_sweep_due(tasks: &Slots) -> bool {
-        let collapsed = tasks.structure().collapsed();
+    #[inline]
+    pub(super) fn is_sweep_due(&self) -> bool {
+        let collapsed = self.labels.collapsed();
         collapsed >= LEAST && collapsed >= pages::used() / 16
     }
 
@@ -95,8 +95,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         }
         fence_everywhere();
         self.wait_for_others(thread);
-        let mut tasks = self.tasks.lock();
-        let labels = tasks.structure();
+        let mut hand = self.hand.lock();
+        let labels = hand.structure();
         let resolve = |step: StepId| labels.resolve(step);
         pages::for_each(|page| self.sweep_page(page, &resolve, labels));
         self.possible.visit_steps(|step| *step = resolve(*step));
@@ -113,12 +113,15 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             let before = data.known_before.iter_mut().map(|(_, known)| known);
             before.chain([&mut data.fenced, &mut data.seen]).for_each(|known| known.resolve(labels));
         });
-        tasks.resolve_data(|data, labels| {
+        self.tasks.for_each_data(|data| {
             let before = data.known_before.iter_mut().map(|(_, known)| known);
             before.chain([&mut data.fenced, &mut data.seen]).for_each(|known| known.resolve(labels));
         });
-        tasks.forget_collapsed();
-        drop(tasks);
+        self.tasks.resolve(&hand);
+        // No number is used again before all that refer to it were replaced.
+        hand.structure_mut().forget_collapsed();
+        self.for_each_worker(|worker| worker.hand.structure_mut().forget_collapsed());
+        drop(hand);
         self.sweep.count.fetch_add(1, Ordering::Relaxed);
         self.sweep.closed.store(false, Ordering::Release);
     }

@@ -3,6 +3,7 @@
 
 mod possible;
 mod sections;
+mod together;
 
 use super::TaskDriver;
 use crate::abi::access::{self, SLOW, SLOW_AT};
@@ -370,6 +371,10 @@ impl<A: KeepsPlain + Send + Sync> Case<A> {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         start::map_for_tests();
+        // Large tables come from the kernel one by one: the C library's allocator would find no room for those of one case after
+        // the other between what is left of them.
+        // SAFETY: has no preconditions.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
         static NEXT: AtomicUsize = AtomicUsize::new(0x10_0000_0000);
         let address = NEXT.fetch_add(4096, Ordering::Relaxed);
         let driver = TaskDriver::new(analysis);

@@ -1,6 +1,6 @@
 //! What happens to tasks, and to the threads and stacks that they run on.
 
-use super::{TASKS_ARE_ORDER, attach, forgotten, is_on, watcher, with};
+use super::{TASKS_ARE_ORDER, attach, enter_anyhow, forgotten, is_on, watcher, with};
 use crate::{steering, tls};
 use keirin_core::event::{Op, TaskId};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,10 +24,24 @@ pub(crate) fn is_stack_known_below(top: usize) -> bool {
     !thread.is_null() && unsafe { &*thread }.knows_stack_below(top)
 }
 
+/// So many numbers a thread takes for its tasks at once, so that threads do not wait for each other. In a trace they follow each other.
+const NUMBERS_AT_ONCE: u32 = 64;
+
 /// A number for a task that is about to be told of. Each is given once; `TaskId::NONE` if nothing is watched.
 pub fn new_task() -> TaskId {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    if is_on() { TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) } else { TaskId::NONE }
+    if !is_on() {
+        return TaskId::NONE;
+    }
+    let Some(mut inside) = enter_anyhow() else { return TaskId(NEXT.fetch_add(1, Ordering::Relaxed)) };
+    if let Some(number) = inside.task_numbers.next() {
+        return TaskId(number);
+    }
+    let is_recorded = watcher().is_some_and(|watcher| watcher.recorder().is_some());
+    let count = if is_recorded { 1 } else { NUMBERS_AT_ONCE };
+    let first = NEXT.fetch_add(count, Ordering::Relaxed);
+    inside.task_numbers = first + 1..first + count;
+    TaskId(first)
 }
 
 /// True if what runs knows threads and no tasks: the order of tasks must be told as order of threads. A trace has it as tasks.

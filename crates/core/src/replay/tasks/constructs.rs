@@ -9,7 +9,7 @@ use crate::finding::Rule;
 use crate::replay::Fault;
 use crate::sptree::{StepId, Structure};
 use crate::stack::Frame;
-use crate::tasks::{Actor, Effect, Known, Slot};
+use crate::tasks::{Actor, Effect, Slot};
 
 impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
     pub(super) fn begin_task(&mut self, position: u64, event: &Event, id: TaskId) -> Result<(), Fault> {
@@ -221,18 +221,9 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
         for barrier in self.barriers.values_mut() {
             barrier.for_each(|known| known.resolve(structure));
         }
-        let mut fenced: Vec<Known> = Vec::new();
-        for data in self.tasks.live_data() {
-            fenced.push(std::mem::take(&mut data.fenced));
-            fenced.push(std::mem::take(&mut data.seen));
-        }
-        let structure = self.tasks.structure();
-        fenced.iter_mut().for_each(|known| known.resolve(structure));
-        let mut fenced = fenced.into_iter();
-        for data in self.tasks.live_data() {
-            data.fenced = fenced.next().unwrap_or_default();
-            data.seen = fenced.next().unwrap_or_default();
-        }
+        self.tasks.resolve_live_data(|data, structure| {
+            [&mut data.fenced, &mut data.seen].into_iter().for_each(|known| known.resolve(structure));
+        });
         if let Some(verdicts) = &mut self.questions.verdicts {
             verdicts.clear();
         }

@@ -485,7 +485,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
 
     /// If there is order beside the tree and nothing has been dropped yet, all is kept from now on.
     fn note_edges(&mut self) {
-        if self.tasks.counts().edges > 0 && !self.questions.dropped.get() {
+        if self.tasks.edges() > 0 && !self.questions.dropped.get() {
             self.questions.keep_all = true;
         }
     }
@@ -498,7 +498,7 @@ impl<'a, A: TaskAnalysis, S: Structure> TaskReplay<'a, A, S> {
         self.counts.tasks = self.tasks.counts().spawned;
         Outcome {
             statistics: self.statistics(),
-            needs_all: self.tasks.counts().edges > 0 && !self.questions.keep_all,
+            needs_all: self.tasks.edges() > 0 && !self.questions.keep_all,
             flagged: self.flagged,
             dropped: self.findings.dropped(),
             findings: self.findings.into_list(),

@@ -74,7 +74,7 @@ impl<A: TaskAnalysis, S: Structure> TaskReplay<'_, A, S> {
 
     /// The task learns that something is finished, in the middle of a step.
     fn learn(&mut self, task: Slot, known: &Known) {
-        let before = self.tasks.known(task).clone();
+        let before = self.tasks.known(task);
         self.tasks.learn(task, known);
         let (data, ..) = self.tasks.parts(task);
         data.history.tick();

@@ -25,7 +25,7 @@ pub(super) struct Definition {
 }
 
 /// The innermost async or finish node a task is in, and its step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     node: usize,
     step: usize,
