@@ -17,7 +17,7 @@
 //! **Threads.** A [`TaskTree`] may be told of tasks by several threads at once, each with a [`Hand`] of its own, and nobody takes a lock
 //! for a spawn, a begin, an end or a wait: a child that ends touches nothing of others but the number of those that go on in its scope.
 //! What is rare (the first act of a thread, tasks that depend on others, scopes that are left open, what children knew) is done one
-//! after the other. Who may touch what stands in [`records`]. Offline there is one thread, and one hand: [`Tasks`].
+//! after the other. Who may touch what stands in `records.rs`. Offline there is one thread, and one hand: [`Tasks`].
 
 mod alone;
 mod by_id;

@@ -7,8 +7,8 @@
 //! That a half may be taken must be known when it is forked: what the caller does from then on is in an epoch of its own. What it knows of
 //! others is copied for that, once, and not again until it has learned something new: most joins are small, and nobody takes their halves.
 //!
-//! **Who touches what.** A [`Fork`] lies in the frame of the call. The caller writes it before it forks; who runs a half reads it, and writes what it has
-//! left to a place of that half alone; the caller reads that when both halves have ended. rayon orders these. A [`Kept`] clock never changes while
+//! **Who touches what.** A `Fork` lies in the frame of the call. The caller writes it before it forks; who runs a half reads it, and writes what it has
+//! left to a place of that half alone; the caller reads that when both halves have ended. rayon orders these. A `Kept` clock never changes while
 //! there is a fork that refers to it; the references are counted by the thread whose it is.
 
 use crate::watch;
