@@ -42,10 +42,9 @@ where
         drop_result: [Self::drop_result_a, Self::drop_result_b],
     };
 
-    // SAFETY of all of these: `Halves` says when each is called, and with what.
-
     unsafe fn run_a(call: *mut (), migrated: bool) {
         let call = call.cast::<Self>();
+        // SAFETY: as `Halves` says: it is called once, with the address of such a call, before its closure was dropped.
         unsafe {
             let a = ManuallyDrop::into_inner((&raw const (*call).a).read());
             (&raw mut (*call).result_a).cast::<RA>().write(a(migrated));
@@ -54,6 +53,7 @@ where
 
     unsafe fn run_b(call: *mut (), migrated: bool) {
         let call = call.cast::<Self>();
+        // SAFETY: as above.
         unsafe {
             let b = ManuallyDrop::into_inner((&raw const (*call).b).read());
             (&raw mut (*call).result_b).cast::<RB>().write(b(migrated));
@@ -61,18 +61,22 @@ where
     }
 
     unsafe fn drop_a(call: *mut ()) {
+        // SAFETY: as `Halves` says: of a half that was not run, once.
         unsafe { ManuallyDrop::drop(&mut (*call.cast::<Self>()).a) }
     }
 
     unsafe fn drop_b(call: *mut ()) {
+        // SAFETY: as `Halves` says: of a half that was not run, once.
         unsafe { ManuallyDrop::drop(&mut (*call.cast::<Self>()).b) }
     }
 
     unsafe fn drop_result_a(call: *mut ()) {
+        // SAFETY: as `Halves` says: of a half that has given something which nobody takes.
         unsafe { (*call.cast::<Self>()).result_a.assume_init_drop() }
     }
 
     unsafe fn drop_result_b(call: *mut ()) {
+        // SAFETY: as `Halves` says: of a half that has given something which nobody takes.
         unsafe { (*call.cast::<Self>()).result_b.assume_init_drop() }
     }
 }
