@@ -1,5 +1,6 @@
 // What the hooks of the runtime look at first, looked at by the program itself: whether the running step of a task has written a word of
-// memory, or reads it again. Then nothing is to be told, and the hook is not called. (`crates/rt/src/abi/access.rs` tells more.)
+// memory, or reads it again, or runs while nothing else can. Then nothing is to be told, and the hook is not called.
+// (`crates/rt/src/abi/access.rs` tells more.)
 //
 // This is done last, behind the sanitizer and all optimizations, for one or two whole words only. The numbers below are those of the runtime's
 // `layout.rs` and `tasks/words.rs`; a test there compares them. Whoever changes them changes the number at the end of the name as well: then a
@@ -39,7 +40,7 @@ public:
   static constexpr const char *Seldom = "keirin-seldom";
 
 private:
-  static constexpr const char *Patterns = "__keirin_known_1";
+  static constexpr const char *Patterns = "__keirin_known_2";
   static constexpr uint64_t WordsMask = 0xffffffffff8, ShadowBase = 0x100000000000;
   /// The bits of a word that tells that a step has written all bytes, and of one that tells that it has read them.
   static constexpr uint64_t WroteMask = 0xffffff8000003f03, ReadMask = 0x7fffffc0fe;
@@ -55,16 +56,21 @@ private:
     MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
     IRBuilder<> At(Call);
     At.SetCurrentDebugLocation(Call->getDebugLoc());
-    // The patterns of a read and of a write by the running step; zeros if there is none.
+    // The patterns of a read and of a write by the running step; zeros if there is none, ones if nothing need be told.
     Value *Wrote = pattern(At, 1);
+    Value *AllKnown = ConstantInt::get(Word, 1);
     BasicBlock *Before = Call->getParent();
-    Instruction *Told = SplitBlockAndInsertIfThen(At.CreateICmpEQ(Wrote, ConstantInt::get(Word, 0)), Call, false, Weights);
+    Instruction *Told = SplitBlockAndInsertIfThen(At.CreateICmpULE(Wrote, AllKnown), Call, false, Weights);
     BasicBlock *Slow = Told->getParent(), *Behind = Call->getParent();
     // From here: Before goes to Slow or to Behind, which begins with the call. What is to be looked at stands in between.
     BasicBlock *Look = BasicBlock::Create(M.getContext(), "", Behind->getParent(), Slow);
     auto *Fork = cast<BranchInst>(Before->getTerminator());
     Fork->setSuccessor(Fork->getSuccessor(0) == Slow ? 1 : 0, Look);
-    Call->moveBefore(Told);
+    // Who comes there because of the look is asked once more, which is next to nothing beside the call.
+    At.SetInsertPoint(Told);
+    At.SetCurrentDebugLocation(Call->getDebugLoc());
+    Instruction *Tells = SplitBlockAndInsertIfThen(At.CreateICmpNE(Wrote, AllKnown), Told, false);
+    Call->moveBefore(Tells);
     // Two of them that are made one would have no place.
     Call->addFnAttr(Attribute::NoMerge);
     At.SetInsertPoint(Look);

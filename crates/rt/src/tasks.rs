@@ -191,8 +191,10 @@ pub(crate) struct TaskDriver<A: KeepsPlain> {
     alone: AtomicU32,
     /// How often another step was found alone: see [`TaskDriver::note_alone`].
     phase: AtomicU32,
-    /// The step that followed when all that was done before came before it, as long as nothing was spawned since.
+    /// The step that followed when all that was done before came before it, as long as nothing was spawned since. And whose hooks were told
+    /// that they need not tell its accesses, to be told otherwise if a thread appears that nobody has forked.
     serial: Apart<AtomicU32>,
+    tells_less: Spin<Option<tls::TellsLess>>,
     /// There is order beside the tree.
     keep_all: AtomicBool,
     /// Accesses were dropped since the last era began that would be needed if there were such order.
@@ -233,6 +235,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             alone: AtomicU32::new(StepId::NONE.0),
             phase: AtomicU32::new(0),
             serial: Apart(AtomicU32::new(StepId::NONE.0)),
+            tells_less: Spin::default(),
             keep_all: AtomicBool::new(KEEP_ALL.load(Ordering::Relaxed)),
             dropped: AtomicBool::new(false),
             overflown: AtomicU64::new(0),
@@ -289,12 +292,25 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let (worker, findings) = self.parts(thread);
         if worker.slot.is_none() {
             let slot = self.tasks.acting(&mut worker.hand, &mut worker.running, id);
+            let is_first = id.0 == 0 && self.tasks.counts().spawned == 0;
+            self.set_serial(if is_first { self.tasks.step(slot) } else { StepId::NONE });
             self.take_up(worker, slot);
-            if id.0 == 0 && self.tasks.counts().spawned == 0 {
-                self.serial.store(worker.step.0, Ordering::Relaxed);
-            }
         }
         (worker, findings)
+    }
+
+    /// The running step is one while which nothing else can happen; or there is none.
+    #[inline]
+    fn set_serial(&self, step: StepId) {
+        if self.serial.load(Ordering::Relaxed) != step.0 {
+            self.serial.store(step.0, Ordering::Relaxed);
+            if step == StepId::NONE
+                && let Some(hooks) = self.tells_less.lock().take()
+            {
+                // SAFETY: who ends takes its own out of there before.
+                unsafe { hooks.tell_all() };
+            }
+        }
     }
 
     /// The thread goes on with a task.
@@ -350,6 +366,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let told = worker.slot.is_some() && worker.step.0 < words::MOST_STEPS;
         worker.plain = told && self.is_plain(worker);
         tls::set_pending(if worker.plain { worker.pending.address() } else { Pending::none() });
+        // What comes before a serial step comes before each of its accesses, and these come before all that follows: nobody can race with them, or
+        // come in between.
+        if told && self.is_serial(worker) && !self.analysis.minds_serial_steps() {
+            *self.tells_less.lock() = Some(tls::TellsLess::of_this_thread());
+            return tls::set_serial();
+        }
         // What the step has done without locks it need not tell again under some, if that is all about races.
         let known = worker.plain || (told && A::ONLY_RACES && self.analysis.keeps_plain());
         tls::set_task(if known { number_of(worker.step) } else { 0 });

@@ -6,6 +6,7 @@
 
 use crate::thread::Thread;
 use std::arch::{asm, global_asm};
+use std::sync::atomic::Ordering;
 
 global_asm!(
     ".section .tbss.__keirin_tls,\"awT\",@nobits",
@@ -16,10 +17,10 @@ global_asm!(
     ".size __keirin_tls,128",
     "__keirin_tls:",
     ".zero 128",
-    ".globl __keirin_known_1",
-    ".type __keirin_known_1,@object",
-    ".size __keirin_known_1,16",
-    "__keirin_known_1:",
+    ".globl __keirin_known_2",
+    ".type __keirin_known_2,@object",
+    ".size __keirin_known_2,16",
+    "__keirin_known_2:",
     ".zero 16",
     ".text",
 );
@@ -34,8 +35,10 @@ pub(crate) const READ: usize = 16;
 pub(crate) const READ_AMONG_OTHERS: usize = 24;
 /// Offset of where in the shadow of a word, in bytes, this thread is noted as a reader if there is room.
 pub(crate) const NOTE: usize = 32;
-/// Offset of the step that this thread is at, as the shadow of programs with tasks has it; 0: always ask.
+/// Offset of the step that this thread is at, as the shadow of programs with tasks has it; 0: always ask; [`SERIAL`]: never.
 pub(crate) const TASK: usize = 40;
+/// In the place of a step: nothing that it accesses need be told. The hooks look at the sign.
+pub(crate) const SERIAL: u64 = 1 << 63;
 /// Offsets of the table of what this thread has accessed lately in a program with tasks, null if there is none, and of what its
 /// entries of now have in common.
 pub(crate) const RECENT: usize = 48;
@@ -57,10 +60,12 @@ const CREATES_WORKERS: usize = 112;
 /// Offset of the pointer to the task of a Rust program that this thread runs, if it is untold.
 const UNTOLD: usize = 120;
 
-/// Offsets of what a word of the shadow looks like whose bytes the step has all read, or written; 0: always ask. Programs look at
-/// them, under the name `__keirin_known_1` (`crates/pass/src/known.h`).
+/// Offsets of what a word of the shadow looks like whose bytes the step has all read, or written; 0: always ask; 1: nothing need be told. Programs
+/// look at them, under the name `__keirin_known_2` (`crates/pass/src/known.h`).
 const KNOWN_READ: usize = 128;
 const KNOWN_WROTE: usize = 136;
+/// No step has such a pattern, as no word that tells of a write alone is odd.
+const ALL_KNOWN: usize = 1;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -183,10 +188,62 @@ pub(crate) fn set_task(step: u64) {
     set::<KNOWN_WROTE>(wrote as usize);
 }
 
-/// What [`set_task`] has told.
+/// Tells the hooks that nothing which the calling thread accesses need be told.
+#[inline]
+pub(crate) fn set_serial() {
+    set::<TASK>(SERIAL as usize);
+    set::<KNOWN_READ>(ALL_KNOWN);
+    set::<KNOWN_WROTE>(ALL_KNOWN);
+}
+
+/// What [`set_task`] or [`set_serial`] has told.
 #[inline(always)]
 pub(crate) fn task() -> u64 {
     get::<TASK>() as u64
+}
+
+/// True if nothing which the calling thread accesses need be told.
+#[inline(always)]
+pub(crate) fn is_serial() -> bool {
+    task() == SERIAL
+}
+
+/// The words by which the calling thread tells its hooks what they need not tell.
+#[derive(PartialEq, Eq)]
+pub(crate) struct TellsLess {
+    words: [*mut usize; 3],
+}
+
+// SAFETY: the words may be set to zero by anybody: see `tell_all`.
+unsafe impl Send for TellsLess {}
+
+impl TellsLess {
+    /// Those of the calling thread.
+    pub(crate) fn of_this_thread() -> Self {
+        let block: usize;
+        // SAFETY: reads where the block of this thread lies; the first word behind `fs` is its own address.
+        unsafe {
+            asm!(
+                "mov {block}, qword ptr [rip + __keirin_tls@GOTTPOFF]",
+                "add {block}, qword ptr fs:[0]",
+                block = out(reg) block,
+                options(readonly, nostack),
+            );
+        }
+        Self { words: [TASK, KNOWN_READ, KNOWN_WROTE].map(|offset| (block + offset) as *mut usize) }
+    }
+
+    /// From now on its hooks tell everything, until the thread itself says otherwise.
+    ///
+    /// # Safety
+    /// The thread must not have ended.
+    pub(crate) unsafe fn tell_all(&self) {
+        for word in self.words {
+            // SAFETY: the words of a thread are there as long as it is. Whatever it writes there itself at the same time, one of both
+            // is read then, and either is right: zero lets it tell more.
+            unsafe { (*word.cast::<std::sync::atomic::AtomicUsize>()).store(0, Ordering::Relaxed) };
+        }
+    }
 }
 
 /// Tells the hooks where accesses are collected that are told later.

@@ -22,7 +22,7 @@ __attribute__((constructor)) static void listens(void) {
 }
 
 /* What the shadow looks like that makes a call of a hook superfluous. There is none. */
-_Thread_local uint64_t __keirin_known_1[2];
+_Thread_local uint64_t __keirin_known_2[2];
 
 static uint32_t reads;
 static int quiet = 1;

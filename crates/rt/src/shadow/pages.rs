@@ -50,13 +50,15 @@ pub(crate) fn admit_listed(shadow: usize, ahead: fn(usize, usize)) -> bool {
     bits.load(Ordering::Relaxed) >> shift & IN_USE != 0 || admit_page(shadow, bits, shift, Some(ahead))
 }
 
-/// So few pages are not worth asking for at once.
+/// So many pages are asked for at once at least: a group, whose first page has a number that is a multiple of that. A page that is first read and then
+/// written comes in two steps, and the second one interrupts all threads.
 const LEAST_AHEAD: usize = 8;
 /// So many pages are asked for at once at most. They make one large page, which is what the kernel is asked for then.
 const MOST_AHEAD: usize = 512;
 
-/// How many pages to ask the kernel for when a page is used that so many pages in use lie before, side by side: as many as there are before it,
-/// rounded down to a power of two and to what its number is a multiple of. None, if they were asked for with an earlier page.
+/// How many pages to ask the kernel for when the first page of a group is used that so many pages in use lie before, side by side: as many as there are
+/// before it, rounded down to a power of two and to what its number is a multiple of, but at least the group. None, if they were asked for with an
+/// earlier page.
 ///
 /// Programs go through several arrays at the same time, so that this depends on nothing but the neighbours.
 fn ahead(page: usize, before: usize) -> Option<usize> {
@@ -64,7 +66,8 @@ fn ahead(page: usize, before: usize) -> Option<usize> {
         std::iter::successors(Some(LEAST_AHEAD), |size| Some(size * 2)).take_while(|size| *size <= MOST_AHEAD)
     };
     let asked_at = |start: usize, before: usize| {
-        sizes().filter(|size| start.is_multiple_of(*size) && before >= *size).last()
+        let fits = |size: &usize| start.is_multiple_of(*size) && (before >= *size || *size == LEAST_AHEAD);
+        sizes().filter(fits).last()
     };
     let count = asked_at(page, before)?;
     let asked_before = sizes().filter(|size| *size > count).any(|size| {
@@ -81,14 +84,18 @@ fn in_use_before(page: usize) -> usize {
     (0..2 * MOST_AHEAD).take_while(|count| *count < page && in_use(page - count)).count()
 }
 
-/// Asks the kernel for a page and the next ones before they are touched, if the program goes through memory in
-/// order: that is several times cheaper than to have each one come when it is needed, first to be read and then to be written.
+/// Asks the kernel for the group of a page, and for the next ones before they are touched if the program goes through memory in order:
+/// that is several times cheaper than to have each one come when it is needed.
 fn ask_ahead(page: usize, ahead_as_well: Option<fn(usize, usize)>) {
-    if !page.is_multiple_of(LEAST_AHEAD) {
+    let group = page / LEAST_AHEAD * LEAST_AHEAD;
+    let others = (group..group + LEAST_AHEAD).filter(|other| *other != page);
+    if others.map(|other| SHADOW.base + other * PAGE_BYTES).any(is_in_use) {
+        // It came with that.
         return;
     }
-    if let Some(count) = ahead(page, in_use_before(page)) {
-        let (first, bytes) = (SHADOW.base + page * PAGE_BYTES, count * PAGE_BYTES);
+    let asked = if page == group { ahead(page, in_use_before(page)) } else { Some(LEAST_AHEAD) };
+    if let Some(count) = asked {
+        let (first, bytes) = (SHADOW.base + group * PAGE_BYTES, count * PAGE_BYTES);
         if let Some(more) = ahead_as_well {
             more(first, bytes);
         }
@@ -167,12 +174,12 @@ mod tests {
     /// Who goes through memory in order asks for each page once, for as many as were used before at most, and seldom.
     #[test]
     fn pages_are_asked_for_once_and_ahead() {
-        for first in [0, 1, 5, 8, 100, 1000] {
+        for first in [0_usize, 1, 5, 8, 100, 1000] {
             let (mut asked, mut calls) = (BTreeSet::new(), 0);
-            for page in first..first + 5000 {
+            for page in (first..first + 5000).filter(|page: &usize| page.is_multiple_of(LEAST_AHEAD)) {
                 if let Some(count) = ahead(page, page - first) {
                     calls += 1;
-                    assert!(count <= page - first, "{count} pages at {page}");
+                    assert!(count <= LEAST_AHEAD.max(page - first), "{count} pages at {page}");
                     (page..page + count)
                         .for_each(|page| assert!(asked.insert(page), "{page} is asked for again"));
                 }

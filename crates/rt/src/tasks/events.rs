@@ -123,11 +123,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     self.dropped.store(false, Ordering::Relaxed);
                 }
                 self.note_edges();
+                self.set_serial(if is_alone { self.tasks.step(slot) } else { StepId::NONE });
                 self.refresh(worker);
-                let serial = if is_alone { worker.step } else { StepId::NONE };
-                if self.serial.load(Ordering::Relaxed) != serial.0 {
-                    self.serial.store(serial.0, Ordering::Relaxed);
-                }
                 if worker.step.0 >= words::MOST_STEPS {
                     self.overflown.fetch_add(1, Ordering::Relaxed);
                 }
@@ -485,6 +482,8 @@ impl<A: KeepsPlain + Sync> Watcher for TaskDriver<A> {
         tls::set_task(0);
         tls::set_pending(super::Pending::none());
         tls::set_recent(0, 0);
+        let own = tls::TellsLess::of_this_thread();
+        self.tells_less.lock().take_if(|hooks| *hooks == own);
         // Nobody who joins it needs anything of that, and not all threads are joined: those of a scope are waited for in another way.
         self.drop_state(thread);
         thread.shrink();

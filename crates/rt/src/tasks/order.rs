@@ -106,11 +106,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
 
     /// The task goes on, perhaps with another step. A task that runs alone still does.
     fn refresh_in_task(&self, worker: &mut Worker) {
-        let is_serial = self.is_serial(worker);
-        self.refresh(worker);
-        if is_serial {
-            self.serial.store(worker.step.0, Ordering::Relaxed);
+        if self.is_serial(worker)
+            && let Some(slot) = worker.slot
+        {
+            self.set_serial(self.tasks.step(slot));
         }
+        self.refresh(worker);
     }
 
     /// True if nothing else can happen while the running step does.

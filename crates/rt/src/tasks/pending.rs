@@ -174,6 +174,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         pc: usize,
         run_at: usize,
     ) -> bool {
+        if tls::is_serial() {
+            return true;
+        }
         if thread.ignoring > 0 || own::may_be(addr) {
             return false;
         }

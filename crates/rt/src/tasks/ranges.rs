@@ -45,8 +45,8 @@ fn are_known(kind: AccessKind, from: usize, to: usize, step: u64, last: &mut u64
 #[inline(always)]
 pub(crate) fn is_known(ranges: &Ranges) -> bool {
     let step = tls::task();
-    if step == 0 {
-        return false;
+    if step == 0 || step == tls::SERIAL {
+        return step != 0;
     }
     // A few words are looked at faster than what was told.
     if ranges.is_within(FEW) {
@@ -77,8 +77,10 @@ pub(crate) fn is_known(ranges: &Ranges) -> bool {
 #[inline(always)]
 pub(crate) fn is_known_or_expected(kind: AccessKind, addr: usize, size: usize, run_at: usize) -> bool {
     let step = tls::task();
-    step != 0
-        && (are_known(kind, addr, addr + size, step, &mut { NONE }) || pending::goes_on(addr, size, run_at))
+    if step == 0 || step == tls::SERIAL {
+        return step != 0;
+    }
+    are_known(kind, addr, addr + size, step, &mut { NONE }) || pending::goes_on(addr, size, run_at)
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {

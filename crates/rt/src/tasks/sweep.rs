@@ -105,8 +105,13 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if alone.is_some() {
             self.alone.store(resolve(alone).0, Ordering::Relaxed);
         }
-        // Its number may be another step's from now on.
-        self.serial.store(StepId::NONE.0, Ordering::Relaxed);
+        // If nobody runs it any more its number may be another step's from now on.
+        let serial = StepId(self.serial.load(Ordering::Relaxed));
+        let mut goes_on = false;
+        self.for_each_worker(|worker| goes_on |= worker.step == serial);
+        if !goes_on {
+            self.set_serial(StepId::NONE);
+        }
         self.for_each_worker(|worker| {
             worker.known.resolve(labels);
             let data = &mut worker.data;

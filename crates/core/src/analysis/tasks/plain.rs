@@ -34,6 +34,12 @@ pub trait KeepsPlain: super::TaskAnalysis<Cell: Send> {
         false
     }
 
+    /// False if accesses of a step need not be looked at while which nothing else can happen: all that was remembered before comes before
+    /// them, and they come before all that follows.
+    fn minds_serial_steps(&self) -> bool {
+        true
+    }
+
     /// A cell that remembers just this. `era` is the present one. Called only if [`KeepsPlain::keeps_plain`].
     fn of_plain(plain: Plain, era: u32) -> Self::Cell {
         let _ = (plain, era);

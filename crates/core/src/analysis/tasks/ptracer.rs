@@ -242,6 +242,10 @@ impl KeepsPlain for PtRacer {
         true
     }
 
+    fn minds_serial_steps(&self) -> bool {
+        false
+    }
+
     fn of_plain(plain: Plain, era: u32) -> Cell {
         let writes = Kept::of(plain.write.map(|write| (write, write)));
         Cell {

@@ -78,6 +78,10 @@ impl<A: KeepsPlain, B: KeepsPlain> KeepsPlain for Both<A, B> {
         self.0.keeps_plain() && self.1.keeps_plain()
     }
 
+    fn minds_serial_steps(&self) -> bool {
+        self.0.minds_serial_steps() || self.1.minds_serial_steps()
+    }
+
     fn of_plain(plain: Plain, era: u32) -> Self::Cell {
         (A::of_plain(plain, era), B::of_plain(plain, era))
     }

@@ -109,6 +109,10 @@ impl KeepsPlain for Spd3 {
         true
     }
 
+    fn minds_serial_steps(&self) -> bool {
+        false
+    }
+
     fn of_plain(plain: Plain, era: u32) -> Cell {
         Cell { reads: Kept::of(plain.reads), write: plain.write.unwrap_or_default(), era, told: false }
     }

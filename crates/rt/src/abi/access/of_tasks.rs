@@ -5,13 +5,16 @@
 //! The constants are those of `hook!`.
 
 /// In a program with tasks: puts the shadow of the word into `r10` and the number of the running step into `r9`. Goes to `9:` if
-/// nothing is watched so. `rax` points at the thread's words.
+/// nothing is watched so, and returns if nothing need be told. `rax` points at the thread's words.
 macro_rules! task_prepare {
     () => {
         concat!(
             "mov r9, qword ptr fs:[rax + {task}]\n",
             "test r9, r9\n",
             "jz 9f\n",
+            "jns 4f\n",
+            "ret\n",
+            "4:\n",
             "movabs rcx, {words}\n",
             "movabs r8, {base}\n",
             "and rcx, rdi\n",

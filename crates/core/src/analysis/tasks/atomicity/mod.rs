@@ -359,6 +359,10 @@ impl KeepsPlain for TaskAtomicity {
         !self.modes.steps && !self.has_groups()
     }
 
+    fn minds_serial_steps(&self) -> bool {
+        false
+    }
+
     fn of_plain(plain: Plain, era: u32) -> Cell {
         let writes = Kept::of(plain.write.map(|write| (write, write)));
         let singles = Singles { locks: LocksetId::EMPTY, reads: Kept::of(plain.reads), writes };
