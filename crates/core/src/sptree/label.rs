@@ -94,6 +94,18 @@ impl Label {
         }
     }
 
+    /// True if a path shares with that of two others, as numbers, whatever these share. False: perhaps it does.
+    #[inline]
+    pub(super) fn shares_with_both(path: [u64; 4], one: [u64; 4], other: [u64; 4]) -> bool {
+        let differs = |a: [u64; 4], b: [u64; 4]| {
+            (0..3)
+                .find(|word| a[*word] != b[*word])
+                .map_or(ROOM, |word| word as u32 * NIBBLES_OF_WORD + (a[word] ^ b[word]).leading_zeros() / 4)
+        };
+        let same_chunk = path[3] as u32 == one[3] as u32 && path[3] as u32 == other[3] as u32;
+        same_chunk && differs(path, one) >= differs(one, other)
+    }
+
     /// The label of four numbers.
     #[inline]
     pub(super) fn of_numbers([a, b, c, rest]: [u64; 4]) -> Self {

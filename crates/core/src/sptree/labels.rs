@@ -111,6 +111,12 @@ impl LabelTable {
         self.links.get(step.0).tag.load(Ordering::Relaxed)
     }
 
+    /// True if a step stands in the tree below the lowest node that has two others below it. False: perhaps it does.
+    #[inline]
+    pub fn is_among(&self, step: StepId, one: StepId, other: StepId) -> bool {
+        Label::shares_with_both(self.numbers(step), self.numbers(one), self.numbers(other))
+    }
+
     /// Notes something about a step, which stays with it until its number is used again.
     pub fn set_tag(&self, step: StepId, tag: u32) {
         self.links.get(step.0).tag.store(tag, Ordering::Relaxed);

@@ -288,8 +288,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         number: u64,
     ) -> Option<bool> {
         let word = TaskWord::of(addr);
-        let here = Stamp { step: number_of(worker.step) as u32, place };
-        if kind == AccessKind::Read && self.is_covered(worker, word, mask, here, number) {
+        if kind == AccessKind::Read && self.are_covered(worker, word, mask, number) {
             return Some(true);
         }
         let mut locked = word.lock_bytes()?;
@@ -306,7 +305,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// True if a read of some bytes need not be remembered in the table that a word leads to: others that are there tell as much. The
     /// word is not locked for that, so that many can read what many read.
     #[inline(always)]
-    fn is_covered(&self, worker: &mut Worker, word: &TaskWord, mask: u8, here: Stamp, number: u64) -> bool {
+    pub(super) fn are_covered(&self, worker: &mut Worker, word: &TaskWord, mask: u8, number: u64) -> bool {
+        // Its place does not matter as long as nothing is remembered.
+        let here = Stamp { step: number_of(worker.step) as u32, place: 0 };
         let table = Bytes::at(number);
         let version = table.version.load(Ordering::Acquire);
         // It may have come to another word since the word was looked at; from here on its version would tell.
@@ -387,8 +388,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             if self.keep_all.load(Ordering::Relaxed) {
                 return None;
             }
-            if !self.dropped.load(Ordering::Relaxed) {
-                self.dropped.store(true, Ordering::Relaxed);
+            self.note_dropped();
+            if self.is_among(worker, past(u64::from(english.step)), past(u64::from(hebrew.step))) {
+                return Some(byte);
             }
         }
         Some(Byte {

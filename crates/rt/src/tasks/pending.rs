@@ -3,14 +3,15 @@
 //! Within a step it does not matter to the analyses in which order plain accesses come. So those of one instruction that follow
 //! each other at equal distances are collected into a *run*, and told together: a loop over bytes comes to whole words, what the
 //! words have in common is worked out once, and the program is not held up by each of them. The first access of a run is told at
-//! once, and so are all that are not where the instruction is expected to go next. The hooks put the others into their run.
+//! once, and so are all that are not where the instruction is expected to go next. The hooks put the others into their run; the last one,
+//! done once more, tells nothing new.
 //!
 //! All is told before the thread does anything else: before its step, its locks or its blocks change, before it lets another one
 //! know what it did, before it gives memory back. A thread that still runs when the program ends may have a few left.
 //!
 //! **Who may touch what.** The runs belong to the thread and its hooks.
 
-use super::plain::Done;
+use super::plain::{Done, past};
 use super::sites::LINE_BYTES;
 use super::words::{self, Simple, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites, step};
@@ -23,6 +24,7 @@ use crate::thread::Thread;
 use crate::tls;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::{AccessKind, Addr, Op};
+use keirin_core::sptree::Relation;
 use std::sync::atomic::Ordering;
 
 /// So many instructions can have a run at the same time; which one has which is told by the lowest byte of its address.
@@ -139,7 +141,8 @@ impl Pending {
     }
 }
 
-/// Puts an access to the run that `run_at` stands for, if it is where that was expected to go on. The hooks do the same.
+/// Puts an access to the run that `run_at` stands for, if it is where that was expected to go on, or passes over it if it is the last one once
+/// more. The hooks do the same.
 #[inline(always)]
 pub(super) fn goes_on(addr: usize, size: usize, run_at: usize) -> bool {
     let runs = tls::pending() as *mut Run;
@@ -150,15 +153,14 @@ pub(super) fn goes_on(addr: usize, size: usize, run_at: usize) -> bool {
     // so that they are not changed.
     unsafe {
         let run = runs.add(run_at % RUNS);
-        let expected = (*run).key == run_at as u64 ^ tls::calls()
-            && (*run).next == addr
-            && (*run).size as usize == size
-            && (*run).key != 0
-            && ((*run).from ^ addr) < PAGE_BYTES;
-        if expected {
-            (*run).next = addr.wrapping_add_signed((*run).distance);
+        let is_of =
+            (*run).key == run_at as u64 ^ tls::calls() && (*run).key != 0 && (*run).size as usize == size;
+        let after = addr.wrapping_add_signed((*run).distance);
+        let goes_on = (*run).next == addr && ((*run).from ^ addr) < PAGE_BYTES;
+        if is_of && goes_on {
+            (*run).next = after;
         }
-        expected
+        is_of && (goes_on || (*run).next == after)
     }
 }
 
@@ -238,10 +240,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return self.tell_simply(thread, kind, (addr, size), place);
         }
         if size == WORD_BYTES {
-            return self.tell_words_simply::<1>(thread, kind, addr, place);
+            return self.tell_words_simply::<1>(thread, kind, addr, place)
+                || (kind == AccessKind::Read && self.read_among_others::<1>(thread, addr, place));
         }
         let within_line = addr % LINE_BYTES <= LINE_BYTES - 2 * WORD_BYTES;
-        if within_line && self.tell_words_simply::<2>(thread, kind, addr, place) {
+        if within_line
+            && (self.tell_words_simply::<2>(thread, kind, addr, place)
+                || (kind == AccessKind::Read && self.read_among_others::<2>(thread, addr, place)))
+        {
             return true;
         }
         let mut words = [addr, addr + WORD_BYTES].into_iter();
@@ -266,9 +272,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let word = TaskWord::of(addr);
         let old = word.load();
         let bytes = (((1u32 << size) - 1) << offset) as u8;
-        let Some(simple) = Simple::of(old, bytes) else { return false };
-        let me = number_of(worker.step);
         let is_read = kind == AccessKind::Read;
+        let Some(simple) = Simple::of(old, bytes) else {
+            return is_read && self.read_covered_bytes(thread, (addr, size), bytes, old);
+        };
+        let me = number_of(worker.step);
         if simple.write == me || (is_read && simple.read == me) {
             return true;
         }
@@ -310,6 +318,64 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         line.put_whole((addr, addr + WORDS * WORD_BYTES), is_read, place, || words[0].used_in_line());
         words.iter().for_each(|word| word.set(new));
         true
+    }
+
+    /// The same for a read of such words that two steps have read which are not ordered.
+    #[inline(never)]
+    fn read_among_others<const WORDS: usize>(
+        &self,
+        thread: &mut Thread,
+        addr: usize,
+        place: PlaceNumber,
+    ) -> bool {
+        let words: [&TaskWord; WORDS] = std::array::from_fn(|index| TaskWord::of(addr + index * WORD_BYTES));
+        let old = words[0].load();
+        let alike = || words[1..].iter().all(|word| word.load() == old);
+        let (Some((english, hebrew)), true) = (words::whole_readers(old), alike()) else { return false };
+        let (worker, _) = Self::parts_at_once(thread);
+        let me = number_of(worker.step);
+        if english == me || hebrew == me {
+            return true;
+        }
+        if self.keep_all.load(Ordering::Relaxed) {
+            return false;
+        }
+        let in_english = self.relation(worker, past(english));
+        let in_hebrew = self.relation(worker, past(hebrew));
+        let (first, second) = (in_english != Relation::Right, in_hebrew != Relation::Left);
+        if in_english == Relation::Before && in_hebrew == Relation::Before {
+            return false;
+        }
+        self.note_dropped();
+        let end = addr + WORDS * WORD_BYTES;
+        if !first && !second {
+            worker.recent.add(AccessKind::Read, addr, end - addr);
+            return true;
+        }
+        let new = words::read_by(if first { me } else { english }, if second { me } else { hebrew });
+        let Some(mut line) = words[0].own_as(old).filter(|_| alike()) else { return false };
+        for put in [(first, false), (second, true)].into_iter().filter_map(|(is, at)| is.then_some(at)) {
+            line.put_whole((addr, end), put, place, || words[0].used_in_line());
+        }
+        words.iter().for_each(|word| word.set(new));
+        true
+    }
+
+    /// A read of some bytes that need not be remembered beside what their table tells. False: nothing was done.
+    #[inline(never)]
+    fn read_covered_bytes(
+        &self,
+        thread: &mut Thread,
+        (addr, size): (usize, usize),
+        bytes: u8,
+        old: u64,
+    ) -> bool {
+        let (worker, _) = Self::parts_at_once(thread);
+        let covered = TaskWord::is_table(old) && self.are_covered(worker, TaskWord::of(addr), bytes, old);
+        if covered {
+            worker.recent.add(AccessKind::Read, addr, size);
+        }
+        covered
     }
 
     /// The same, in whatever way.

@@ -13,6 +13,7 @@ use super::sites::{self, OwnedLine};
 use super::words::{Form, TaskWord, number_of};
 use super::{TaskDriver, Worker};
 use crate::places::PlaceNumber;
+use crate::tbb;
 use keirin_core::analysis::tasks::plain::KeepsPlain;
 use keirin_core::event::AccessKind;
 use keirin_core::sptree::{Relation, StepId};
@@ -175,6 +176,26 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         superfluous.then_some(Form::NOTHING)
     }
 
+    /// A read is not remembered that would be needed if there were order beside the tree.
+    #[inline(always)]
+    pub(super) fn note_dropped(&self) {
+        if !self.dropped.load(Ordering::Relaxed) {
+            self.dropped.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// True if a read of the running step need not be remembered beside those of two parallel steps, because it stands below a node that has both of
+    /// them below it. For let `w` be a later step that is parallel to it. If `w` stands elsewhere, it is parallel to all that is below the node. If it
+    /// stands there as well, let the left one of the two be below the child `c` of their common ancestor, which is an async node: if `w` is right of `c`
+    /// it is parallel to the left one, if it is below `c` to the right one. Left of `c` it is parallel to both, or comes before them and so is no later
+    /// step. (The paper on SPD3 keeps reads by this alone.)
+    ///
+    /// So as long as the tree tells all order. The parts of a reduction of oneTBB that come together in the middle of a step make another tree.
+    #[inline]
+    pub(super) fn is_among(&self, worker: &mut Worker, english: StepId, hebrew: StepId) -> bool {
+        !tbb::is_used() && self.labels.is_among(worker.step, english, hebrew)
+    }
+
     /// What becomes of a word when a part of it is read.
     #[inline(always)]
     pub(super) fn read(
@@ -257,10 +278,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     return if behind { Change::Front(form) } else { Change::To(form, false, true) };
                 }
                 let (first, second) = (in_english != Relation::Right, in_hebrew != Relation::Left);
-                if !self.dropped.load(Ordering::Relaxed) {
-                    self.dropped.store(true, Ordering::Relaxed);
-                }
-                if !first && !second {
+                self.note_dropped();
+                // Of whole words the hooks can tell a step's own reads if it is remembered; of other bytes most are somebody else's.
+                if !first && !second || mask != 0xff && self.is_among(worker, past(english), past(hebrew)) {
                     return Change::Unknown;
                 }
                 let english = if first { me } else { english };

@@ -88,6 +88,21 @@ pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
     (number & ((1 << SECOND_SHIFT) - 1) == rest).then_some((write, read))
 }
 
+/// The two steps of a word that remembers reads of all bytes by two steps that are not ordered, and nothing behind: in English and in Hebrew
+/// order. None: it is something else.
+#[inline(always)]
+pub(super) fn whole_readers(number: u64) -> Option<(u64, u64)> {
+    let rest = runs::ALL << SECOND_BYTES_SHIFT | READERS;
+    (number & ((1 << SECOND_SHIFT) - 1) == rest)
+        .then_some((number >> FIRST_SHIFT, number >> SECOND_SHIFT & STEP))
+}
+
+/// A word with two such steps.
+#[inline(always)]
+pub(super) fn read_by(english: u64, hebrew: u64) -> u64 {
+    english << FIRST_SHIFT | hebrew << SECOND_SHIFT | runs::ALL << SECOND_BYTES_SHIFT | READERS
+}
+
 /// What a word looks like, in [`READ_MASK`] and [`WROTE_MASK`], that tells that a step has read all bytes, and that it has written them.
 /// Programs that were built with `--lean` look for it themselves.
 pub(crate) fn patterns(step: u64) -> [u64; 2] {

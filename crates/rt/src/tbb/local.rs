@@ -5,6 +5,7 @@ use crate::intercept::plain;
 use crate::tls;
 use keirin_core::event::AtomicKind;
 use std::ptr::null;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Atomic operations that are not told: those by which a mutex or a count of references works. What they order by chance is
 /// no order of the program.
@@ -116,6 +117,7 @@ impl Local {
         if !known.is_null() {
             return known;
         }
+        USED.store(true, Ordering::Relaxed);
         let silence = Silence { waits: 0, queue: false, left: 0, from: 0, to: 0 };
         let local = Box::into_raw(Box::new(Local {
             task: Task::of_thread(),
@@ -140,6 +142,15 @@ fn known() -> Option<&'static mut Local> {
     let local = tls::tbb().cast::<Local>();
     // SAFETY: it lives for ever, and is used by its own thread only, for the length of one of the functions below.
     unsafe { local.as_mut() }
+}
+
+/// Some thread has had to do with oneTBB.
+static USED: AtomicBool = AtomicBool::new(false);
+
+/// True if any thread has had to do with oneTBB.
+#[inline(always)]
+pub(crate) fn is_used() -> bool {
+    USED.load(Ordering::Relaxed)
 }
 
 /// True if the calling thread has had to do with oneTBB.

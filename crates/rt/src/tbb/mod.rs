@@ -22,6 +22,6 @@ mod pipeline;
 mod references;
 mod tasks;
 
-pub(crate) use local::{Heard, after_silence, enter_call, hears, is_known, leave_calls, note_stack};
+pub(crate) use local::{Heard, after_silence, enter_call, hears, is_known, is_used, leave_calls, note_stack};
 pub(crate) use locks::upgraded;
 pub(crate) use references::{count_to_tell, counts_parts};

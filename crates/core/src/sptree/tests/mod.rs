@@ -86,6 +86,34 @@ proptest! {
         remembers(&plan, agrees::<Labels>(&plan, &definition, true));
     }
 
+    /// Who comes after three steps and is parallel to one that is among two parallel others is parallel to one of these.
+    #[test]
+    fn a_step_among_two_others_is_told_by_them(choices in choices(1..20), collapsing in any::<bool>()) {
+        let plan = Plan::new(&choices, false);
+        let run = Run::<Labels>::new(&plan, collapsing);
+        let watched = plan.watched();
+        let relation = |a, b| run.structure.relation(a, b);
+        let present = || {
+            watched.iter().filter(|step| !collapsing || plan.stand_in(**step) == **step).map(|step| run.steps[*step])
+        };
+        for (&one, &other) in watched.iter().flat_map(|a| watched.iter().map(move |b| (a, b))) {
+            let [one, other] = [one, other].map(|step| run.structure.resolve(run.steps[step]));
+            if !relation(one, other).is_parallel() {
+                continue;
+            }
+            for among in present().filter(|step| run.structure.table().is_among(*step, one, other)) {
+                let three = [among, one, other];
+                let comes_later = |step: StepId| three.iter().all(|of| relation(step, *of) != Relation::Before);
+                for later in present().filter(|step| comes_later(*step) && relation(*step, among).is_parallel()) {
+                    prop_assert!(
+                        relation(later, one).is_parallel() || relation(later, other).is_parallel(),
+                        "{later:?} after {among:?} among {one:?} and {other:?} of {plan:#?}",
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_cache_changes_nothing(choices in choices(1..40), again in any::<bool>()) {
         let plan = Plan::new(&choices, false);
@@ -102,6 +130,22 @@ proptest! {
         }
         prop_assert_eq!(verdicts.questions(), asked);
     }
+}
+
+/// Tasks of a loop are among any two that stand far enough apart, and what is spawned elsewhere is not.
+#[test]
+fn tasks_of_a_loop_are_among_others() {
+    let mut labels = Labels::default();
+    let mut place = labels.root();
+    let scope = labels.open(&mut place);
+    let tasks: Vec<StepId> = (0..40).map(|_| Labels::step(&labels.spawn(&mut place))).collect();
+    labels.close(&mut place, scope);
+    let outside = Labels::step(&labels.spawn(&mut place));
+    let is_among =
+        |step: StepId, one: usize, other: usize| labels.table().is_among(step, tasks[one], tasks[other]);
+    assert!(tasks.iter().all(|step| is_among(*step, 0, 39) && is_among(*step, 39, 0)));
+    assert!(is_among(tasks[3], 1, 2), "not only what is between them");
+    assert!(!is_among(outside, 0, 39));
 }
 
 #[test]
