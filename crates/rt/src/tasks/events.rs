@@ -59,7 +59,7 @@ impl Worker {
 }
 
 impl<A: KeepsPlain + Sync> TaskDriver<A> {
-    fn new_thread(&self, id: ThreadId) -> Box<Thread> {
+    pub(super) fn new_thread(&self, id: ThreadId) -> Box<Thread> {
         let hand = self.tasks.another_hand(&self.hand.lock());
         let worker = Box::into_raw(Box::new(Worker::new(hand)));
         self.workers.lock().push(WorkerOf(worker));
