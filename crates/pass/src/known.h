@@ -40,7 +40,7 @@ public:
   static constexpr const char *Seldom = "keirin-seldom";
 
 private:
-  static constexpr const char *Patterns = "__keirin_known_2";
+  static constexpr const char *Patterns = "__keirin_known_3";
   static constexpr uint64_t WordsMask = 0xffffffffff8, ShadowBase = 0x100000000000;
   /// The bits of a word that tells that a step has written all bytes, and of one that tells that it has read them.
   static constexpr uint64_t WroteMask = 0xffffff8000003f03, ReadMask = 0x7fffffc0fe;
@@ -52,44 +52,44 @@ private:
     unsigned Words;
   };
 
+  /// Where in the patterns that of a word stands that the running step has read, and of one that it has written.
+  enum Which : unsigned { Read, Wrote };
+  /// In the place of the second one: nothing need be told. No word looks like it.
+  static constexpr uint64_t NothingTold = 1;
+
+  /// Looks whether the step has read all of the words, and whether it has written all of them. Of others the hook knows more.
   void look(CallInst *Call, bool Write, unsigned Words) {
-    MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
     IRBuilder<> At(Call);
     At.SetCurrentDebugLocation(Call->getDebugLoc());
-    // The patterns of a read and of a write by the running step; zeros if there is none, ones if nothing need be told.
-    Value *Wrote = pattern(At, 1);
-    Value *AllKnown = ConstantInt::get(Word, 1);
-    BasicBlock *Before = Call->getParent();
-    Instruction *Told = SplitBlockAndInsertIfThen(At.CreateICmpULE(Wrote, AllKnown), Call, false, Weights);
-    BasicBlock *Slow = Told->getParent(), *Behind = Call->getParent();
-    // From here: Before goes to Slow or to Behind, which begins with the call. What is to be looked at stands in between.
-    BasicBlock *Look = BasicBlock::Create(M.getContext(), "", Behind->getParent(), Slow);
-    auto *Fork = cast<BranchInst>(Before->getTerminator());
-    Fork->setSuccessor(Fork->getSuccessor(0) == Slow ? 1 : 0, Look);
-    // Who comes there because of the look is asked once more, which is next to nothing beside the call.
-    At.SetInsertPoint(Told);
-    At.SetCurrentDebugLocation(Call->getDebugLoc());
-    Instruction *Tells = SplitBlockAndInsertIfThen(At.CreateICmpNE(Wrote, AllKnown), Told, false);
-    Call->moveBefore(Tells);
-    // Two of them that are made one would have no place.
-    Call->addFnAttr(Attribute::NoMerge);
-    At.SetInsertPoint(Look);
     Value *Address = At.CreatePtrToInt(Call->getArgOperand(0), Word);
     Value *Shadow = At.CreateAdd(At.CreateAnd(Address, WordsMask), ConstantInt::get(Word, ShadowBase));
     Value *First = At.CreateIntToPtr(Shadow, PointerType::get(M.getContext(), 0));
-    Value *New = nullptr;
+    SmallVector<Value *, 2> Now;
     for (unsigned Index = 0; Index < Words; ++Index) {
-      LoadInst *Now = At.CreateLoad(Word, At.CreateConstGEP1_64(Word, First, Index));
-      unwatched(Now);
-      Value *Here = differs(At, Now, Wrote, WroteMask);
-      if (!Write)
-        Here = At.CreateAnd(Here, differs(At, Now, pattern(At, 0), ReadMask));
-      New = New ? At.CreateOr(New, Here) : Here;
+      LoadInst *Each = At.CreateLoad(Word, At.CreateConstGEP1_64(Word, First, Index));
+      unwatched(Each);
+      Now.push_back(Each);
     }
-    At.CreateCondBr(New, Slow, Behind, Weights);
+    if (!Write)
+      goOnIf(At, differ(At, Now, pattern(At, Read), ReadMask));
+    Value *Written = pattern(At, Wrote);
+    goOnIf(At, differ(At, Now, Written, WroteMask));
+    goOnIf(At, At.CreateICmpNE(Written, ConstantInt::get(Word, NothingTold)));
+    Call->moveBefore(&*At.GetInsertPoint());
+    // Two of them that are made one would have no place.
+    Call->addFnAttr(Attribute::NoMerge);
   }
 
-  Value *pattern(IRBuilder<> &At, unsigned Which) {
+  /// What follows is done only if something holds, which it seldom does.
+  void goOnIf(IRBuilder<> &At, Value *Condition) {
+    DebugLoc Place = At.getCurrentDebugLocation();
+    MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
+    At.SetInsertPoint(SplitBlockAndInsertIfThen(Condition, &*At.GetInsertPoint(), false, Weights));
+    At.SetCurrentDebugLocation(Place);
+  }
+
+  /// The patterns of a read and of a write by the running step.
+  Value *pattern(IRBuilder<> &At, Which Which) {
     auto *Known = cast<GlobalVariable>(M.getOrInsertGlobal(Patterns, ArrayType::get(Word, 2)));
     Known->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
     Value *Own = At.CreateThreadLocalAddress(Known);
@@ -98,8 +98,14 @@ private:
     return Pattern;
   }
 
-  Value *differs(IRBuilder<> &At, Value *Now, Value *Pattern, uint64_t Mask) {
-    return At.CreateIsNotNull(At.CreateAnd(At.CreateXor(Now, Pattern), Mask));
+  /// True if some of the words do not look like a pattern.
+  Value *differ(IRBuilder<> &At, ArrayRef<Value *> Now, Value *Pattern, uint64_t Mask) {
+    Value *All = nullptr;
+    for (Value *Each : Now) {
+      Value *Here = At.CreateXor(Each, Pattern);
+      All = All ? At.CreateOr(All, Here) : Here;
+    }
+    return At.CreateIsNotNull(At.CreateAnd(All, Mask));
   }
 
   Module &M;
