@@ -76,7 +76,7 @@ use keirin_core::tasks::{Actor, Hand, Known, Running, Slot, TaskState};
 use order::Slots;
 use origins::Origin;
 use pending::{Pending, Run};
-use plain::{Answers, Done};
+use plain::{Among, Answers, Done};
 use possible::{Beside, Possible};
 use recent::Recent;
 use records::LockedWord;
@@ -134,6 +134,7 @@ struct Worker {
     known: Known,
     data: Box<TaskData>,
     answers: Answers,
+    among: Among,
     /// Which steps come before all that is still to come: answers that were given before.
     past: Answers,
     recent: Recent,
@@ -260,6 +261,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if worker.sweeps != self.sweep.count() {
             worker.sweeps = self.sweep.count();
             worker.answers.clear();
+            worker.among.clear();
             worker.past.clear();
             worker.beside.steps_changed();
             worker.questions.verdicts.iter_mut().for_each(Verdicts::clear);

@@ -302,34 +302,36 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         Some(done)
     }
 
-    /// True if a read of some bytes need not be remembered in the table that a word leads to: others that are there tell as much. The
-    /// word is not locked for that, so that many can read what many read.
+    /// True if a read of some bytes need not be remembered in the table that a word leads to: others that are there tell as much.
     #[inline(always)]
     pub(super) fn are_covered(&self, worker: &mut Worker, word: &TaskWord, mask: u8, number: u64) -> bool {
+        Bytes::at(number).has_room_for(mask) && self.covered_of(worker, word, mask, number) == mask
+    }
+
+    /// Of some bytes those of which a read need not be remembered there. The word is not locked for that, so that many can read what many read.
+    #[inline(always)]
+    pub(super) fn covered_of(&self, worker: &mut Worker, word: &TaskWord, mask: u8, number: u64) -> u8 {
         // Its place does not matter as long as nothing is remembered.
         let here = Stamp { step: number_of(worker.step) as u32, place: 0 };
         let table = Bytes::at(number);
         let version = table.version.load(Ordering::Acquire);
         // It may have come to another word since the word was looked at; from here on its version would tell.
         if !version.is_multiple_of(2) || (word.load() ^ number) & !LOCKED != 0 {
-            return false;
+            return 0;
         }
-        if !table.has_room_for(mask) {
-            return false;
-        }
-        let mut alike = Byte::default();
-        for (_, unit) in table.units_of(mask) {
+        let (mut covered, mut alike) = (0, Byte::default());
+        for (index, unit) in table.units_of(mask) {
             let byte = unit.load();
             if byte == Byte::default() {
-                return false;
+                continue;
             }
-            if byte != alike && self.after_byte(worker, AccessKind::Read, byte, here) != Some(byte) {
-                return false;
+            if byte == alike || self.after_byte(worker, AccessKind::Read, byte, here) == Some(byte) {
+                covered |= table.bytes_of(index) & mask;
+                alike = byte;
             }
-            alike = byte;
         }
         fence(Ordering::Acquire);
-        table.version.load(Ordering::Relaxed) == version
+        if table.version.load(Ordering::Relaxed) == version { covered } else { 0 }
     }
 
     /// Has some bytes remember an access. False: it must be looked at in full, for the bytes that were left as they were.
@@ -361,14 +363,20 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         all
     }
 
-    /// What a byte remembers after an access. None: it must be looked at in full.
+    /// How an access that a byte remembers, if it is one, stands to the present one.
     #[inline]
-    fn after_byte(&self, worker: &mut Worker, kind: AccessKind, byte: Byte, here: Stamp) -> Option<Byte> {
-        let mut relation = |stamp: Stamp| match stamp.step {
+    fn relation_of(&self, worker: &mut Worker, stamp: Stamp, here: Stamp) -> Relation {
+        match stamp.step {
             0 => Relation::Before,
             step if step == here.step => Relation::Before,
             step => self.relation(worker, past(u64::from(step))),
-        };
+        }
+    }
+
+    /// What a byte remembers after an access. None: it must be looked at in full.
+    #[inline]
+    fn after_byte(&self, worker: &mut Worker, kind: AccessKind, byte: Byte, here: Stamp) -> Option<Byte> {
+        let mut relation = |stamp: Stamp| self.relation_of(worker, stamp, here);
         let Byte { write, english, hebrew } = byte;
         if relation(write).is_parallel() {
             return None;
@@ -380,19 +388,27 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         if [write, english, hebrew].iter().any(|stamp| stamp.step == here.step) {
             return Some(byte);
         }
+        // Who looks without the lock may see one of both before a change and the other one behind it: then one may be none.
+        let two = english.step != hebrew.step && english.step != 0 && hebrew.step != 0;
+        let keeps_all = self.keep_all.load(Ordering::Relaxed);
+        // This is asked first, as it is mostly so: then not both come before.
+        if two
+            && !keeps_all
+            && self.is_among(worker, past(u64::from(english.step)), past(u64::from(hebrew.step)))
+        {
+            self.note_dropped();
+            return Some(byte);
+        }
+        let mut relation = |stamp: Stamp| self.relation_of(worker, stamp, here);
         let (in_english, in_hebrew) = (relation(english), relation(hebrew));
         if in_english == Relation::Before && in_hebrew == Relation::Before {
             return Some(Byte { write, english: here, hebrew: here });
         }
-        // Who looks without the lock may see one of both before a change and the other one behind it: then one may be none.
-        if english.step != hebrew.step && english.step != 0 && hebrew.step != 0 {
-            if self.keep_all.load(Ordering::Relaxed) {
+        if two {
+            if keeps_all {
                 return None;
             }
             self.note_dropped();
-            if self.is_among(worker, past(u64::from(english.step)), past(u64::from(hebrew.step))) {
-                return Some(byte);
-            }
         }
         Some(Byte {
             write,

@@ -40,6 +40,7 @@ impl Worker {
             known: Known::default(),
             data: Box::default(),
             answers: super::Answers::new(),
+            among: super::Among::new(),
             past: super::Answers::new(),
             recent: super::Recent::new(),
             pending: super::Pending::new(),

@@ -373,9 +373,36 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let (worker, _) = Self::parts_at_once(thread);
         let covered = TaskWord::is_table(old) && self.are_covered(worker, TaskWord::of(addr), bytes, old);
         if covered {
+            let is_first = !worker.recent.has_line(AccessKind::Read, addr);
             worker.recent.add(AccessKind::Read, addr, size);
+            if !self.possible.is_any() {
+                self.note_covered_around(worker, addr, is_first);
+            }
         }
         covered
+    }
+
+    /// Notes which bytes around an address the running step need not tell that it reads, because others have read them. Who reads some bytes of a
+    /// picture or a text reads others as well.
+    fn note_covered_around(&self, worker: &mut Worker, addr: usize, whole_line: bool) {
+        let bytes = if whole_line { LINE_BYTES } else { WORD_BYTES };
+        let first = addr & !(bytes - 1);
+        let mut covered = 0;
+        for offset in (0..bytes).step_by(WORD_BYTES) {
+            let word = TaskWord::of(first + offset);
+            let number = word.load();
+            let here = match words::whole_readers(number) {
+                Some(_) if self.keep_all.load(Ordering::Relaxed) => 0,
+                Some((one, other)) if self.is_among(worker, past(one), past(other)) => {
+                    self.note_dropped();
+                    0xff
+                }
+                None if TaskWord::is_table(number) => self.covered_of(worker, word, 0xff, number),
+                _ => 0,
+            };
+            covered |= u64::from(here) << offset;
+        }
+        worker.recent.add_bytes(AccessKind::Read, first, covered);
     }
 
     /// The same, in whatever way.

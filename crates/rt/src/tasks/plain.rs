@@ -51,6 +51,36 @@ impl Answers {
     }
 }
 
+/// Pairs of steps among which the running one was found.
+pub(super) struct Among(Box<[(u64, StepId); Self::PLACES]>);
+
+impl Among {
+    const PLACES: usize = 64;
+
+    pub(super) fn new() -> Self {
+        Self(Box::new([(0, StepId::NONE); Self::PLACES]))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.fill((0, StepId::NONE));
+    }
+
+    fn place([one, other]: [StepId; 2]) -> (u64, usize) {
+        (u64::from(one.0) << 32 | u64::from(other.0), (one.0 ^ other.0 << 3) as usize % Self::PLACES)
+    }
+
+    #[inline(always)]
+    fn has(&self, pair: [StepId; 2], present: StepId) -> bool {
+        let (key, place) = Self::place(pair);
+        self.0[place] == (key, present)
+    }
+
+    fn add(&mut self, pair: [StepId; 2], present: StepId) {
+        let (key, place) = Self::place(pair);
+        self.0[place] = (key, present);
+    }
+}
+
 /// Whether a plain access was remembered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
@@ -190,10 +220,25 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     /// it is parallel to the left one, if it is below `c` to the right one. Left of `c` it is parallel to both, or comes before them and so is no later
     /// step. (The paper on SPD3 keeps reads by this alone.)
     ///
+    /// Neither of the two may come before it: it takes the place of such a one, so that nothing is lost where the tree does not tell all order, as
+    /// when a task waits for its children and not for theirs. (Of three reads that are parallel to each other one is not remembered in any case.)
+    ///
     /// So as long as the tree tells all order. The parts of a reduction of oneTBB that come together in the middle of a step make another tree.
     #[inline]
     pub(super) fn is_among(&self, worker: &mut Worker, english: StepId, hebrew: StepId) -> bool {
-        !tbb::is_used() && self.labels.is_among(worker.step, english, hebrew)
+        if !worker.known.is_empty() || tbb::is_used() {
+            return false;
+        }
+        let (pair, present) = ([english, hebrew], worker.step);
+        if worker.among.has(pair, present) {
+            return true;
+        }
+        let is = pair.into_iter().all(|step| self.relation(worker, step).is_parallel())
+            && self.labels.is_among(present, english, hebrew);
+        if is {
+            worker.among.add(pair, present);
+        }
+        is
     }
 
     /// What becomes of a word when a part of it is read.

@@ -1,5 +1,5 @@
 //! What a thread has accessed lately although the shadow does not tell so: one read among many, what bytes of a word were read, or what is in a
-//! record.
+//! record. And what lies beside such a read, and need not be told either if it is read, since others have read it.
 //!
 //! An entry is about one line of 64 bytes of the program, one kind of access and one turn, with a bit for each byte: so an access is known if all its
 //! bytes are, whatever accesses they came from. It counts for its turn: until the task's step, locks or blocks change. Memory that the
@@ -183,6 +183,14 @@ impl Recent {
             })
     }
 
+    /// True if something of the line of an address is remembered in the present turn.
+    #[inline]
+    pub(super) fn has_line(&self, kind: AccessKind, addr: usize) -> bool {
+        // SAFETY: so many entries were mapped.
+        !self.entries.is_null()
+            && unsafe { (*self.entries.add(Self::place(kind, addr)))[0] } == Self::key(self.turn, kind, addr)
+    }
+
     /// Some memory is another's from now on. True if the hooks must be told.
     pub(super) fn remove(&mut self, addr: usize, size: usize) -> bool {
         if self.entries.is_null() {
@@ -230,12 +238,25 @@ impl Recent {
             return;
         }
         for (at, bits) in Self::parts(addr, size) {
-            self.stretches |= Self::stretches_of(at, at + 1);
-            // SAFETY: so many entries were mapped.
-            let entry = unsafe { &mut *self.entries.add(Self::place(kind, at)) };
-            let key = Self::key(self.turn, kind, at);
-            *entry = [key, if entry[0] == key { entry[1] | bits } else { bits }];
+            self.add_to_line(kind, at, bits);
         }
+    }
+
+    /// Adds bytes of a line, a bit for each, of which the lowest one stands for the byte at an address.
+    #[inline]
+    pub(super) fn add_bytes(&mut self, kind: AccessKind, addr: usize, bytes: u64) {
+        if bytes != 0 && self.is_there() {
+            self.add_to_line(kind, addr, bytes << (addr % LINE_BYTES));
+        }
+    }
+
+    #[inline(always)]
+    fn add_to_line(&mut self, kind: AccessKind, addr: usize, bits: u64) {
+        self.stretches |= Self::stretches_of(addr, addr + 1);
+        // SAFETY: so many entries were mapped.
+        let entry = unsafe { &mut *self.entries.add(Self::place(kind, addr)) };
+        let key = Self::key(self.turn, kind, addr);
+        *entry = [key, if entry[0] == key { entry[1] | bits } else { bits }];
     }
 
     /// Adds accesses of a loop, all of which are told in this turn.
