@@ -5,8 +5,7 @@
 // (`ranges.h`): reads where the first one is, writes where the last one is.
 #pragma once
 
-#include "calls.h"
-#include "quiet.h"
+#include "minded.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -14,7 +13,7 @@ namespace keirin {
 
 class Neighbours {
 public:
-  Neighbours(Function &F, Accesses &Memory, Calls &Runtime) : F(F), Memory(Memory), Runtime(Runtime) {}
+  Neighbours(Function &F, Accesses &Memory, Calls &Runtime, Minded &Seldom) : F(F), Memory(Memory), Runtime(Runtime), Seldom(Seldom) {}
 
   /// Puts the calls for many in. Returns how many accesses are told by them.
   unsigned tell() {
@@ -70,17 +69,15 @@ private:
     int64_t Distance;
     unsigned Order;
   };
-  /// The value that addresses are computed from, the place in the program, the size, and the kind.
+  /// The value that addresses are computed from, the place in the program, the size, and the kind: whether they are writes, and whether they are
+  /// told only if somebody minds.
   using Kind = std::pair<std::pair<Value *, DILocation *>, uint64_t>;
 
   void add(const Access &A, unsigned Order) {
     APInt Distance(64, 0);
     Value *Base = A.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Distance, /*AllowNonInbounds=*/true);
-    // Columns differ; the line, and the calls that were inlined, do not.
-    DILocation *Place = A.At->getDebugLoc().get();
-    if (Place)
-      Place = DILocation::get(Place->getContext(), Place->getLine(), 0, Place->getScope(), Place->getInlinedAt());
-    Open[{{Base, Place}, A.Size << 1 | A.Write}].push_back({A, Distance.getSExtValue(), Order});
+    uint64_t What = A.Size << 2 | Seldom.isWrittenBehind(A.At) << 1 | A.Write;
+    Open[{{Base, lineOf(*A.At)}, What}].push_back({A, Distance.getSExtValue(), Order});
   }
 
   /// Looks for stretches without gaps.
@@ -120,13 +117,16 @@ private:
       CallInst *Call = Runtime.call(Builder, Write ? "__tsan_write16" : "__tsan_read16", {First}, At.What.At->getDebugLoc());
       Runtime.keepsNot(Call, 0);
       Call->setOnlyAccessesInaccessibleMemory();
+      if (Seldom.isWrittenBehind(Lowest.What.At))
+        Seldom.tell(Call);
       for (One &Each : Group)
         unwatched(Each.What.At);
       return;
     }
-    Runtime.accesses(Builder, {First, Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0)), Runtime.word(Size),
-                               Runtime.word(1), Runtime.word(0)},
-                     At.What.At->getDebugLoc());
+    Value *What = Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0));
+    CallInst *Call = Runtime.accesses(Builder, {First, What, Runtime.word(Size), Runtime.word(1), Runtime.word(0)}, At.What.At->getDebugLoc());
+    if (Seldom.isWrittenBehind(Lowest.What.At))
+      Seldom.tell(Call);
     for (One &Each : Group)
       unwatched(Each.What.At);
   }
@@ -134,6 +134,7 @@ private:
   Function &F;
   Accesses &Memory;
   Calls &Runtime;
+  Minded &Seldom;
   MapVector<Kind, std::vector<One>> Open;
 };
 
