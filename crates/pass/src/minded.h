@@ -1,8 +1,8 @@
 // Accesses that tell nothing new to races, but something to other analyses: told only while somebody minds (`__keirin_repeats`).
 //
-// One kind of them is found here: reads of memory that the same line writes behind them, as of `a += b`. Whoever is parallel to the read is
-// parallel to the write, under the same locks, and in conflict with it: a race of the read is one of the write, in the same line. (It must be
-// the same block, with nothing between the two that may end the step, `quiet.h`.)
+// One kind of them is found here: reads of memory that is written behind them, as of `a += b`, in the same block and with nothing between the
+// two that may end the step (`quiet.h`). Whoever is parallel to the read and in conflict with it is so to the write, under the same locks: a race
+// of the read is one of the write.
 #pragma once
 
 #include "calls.h"
@@ -20,7 +20,7 @@ public:
       collect(B);
   }
 
-  /// True for a read of memory that the same line writes behind it.
+  /// True for a read of memory that is written behind it.
   bool isWrittenBehind(Instruction *Read) const { return WrittenBehind.contains(Read); }
 
   /// An access that the sanitizer would tell.
@@ -65,7 +65,7 @@ private:
       if (stirOf(I) == Stir::Ends)
         Reads.clear();
       for (const Access &A : Memory.of(I)) {
-        if (!isOrdinary(A) || !I.getDebugLoc())
+        if (!isOrdinary(A))
           continue;
         APInt Offset(64, 0);
         Value *Base = A.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Offset, /*AllowNonInbounds=*/true);
@@ -75,8 +75,8 @@ private:
           continue;
         }
         for (const Open &Read : Reads)
-          if (Read.Base == Base && Here.Distance <= Read.Distance && Read.Distance + Read.Size <= Here.Distance + Here.Size &&
-              lineOf(*Read.Read) == lineOf(I))
+          if (Read.Base == Base && Here.Distance <= Read.Distance &&
+              Read.Distance + int64_t(Read.Size) <= Here.Distance + int64_t(Here.Size))
             WrittenBehind.insert(Read.Read);
       }
     }

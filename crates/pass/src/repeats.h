@@ -18,7 +18,7 @@
 // that is disturbed is left out all the same: compilers repeat hardly any others. If the addresses are the same, then it comes behind a write,
 // and a gap that begins with it is missed; none is made up.
 //
-// For races alone one access is enough, by the first line of the table, and a read may also come before a write of its line (`minded.h`). What
+// For races alone one access is enough, by the first line of the table, and a read may also come before a write (`minded.h`). What
 // tells nothing new to those, but something to the others, is told only if the runtime minds.
 //
 // Locations are a value and a distance from it. A value that is computed again, as in a loop, is another one.

@@ -1,6 +1,6 @@
 // pass: --lean
 // environment: FAKE_RACES=1
-// What is told if nobody minds but who looks for races: a read of memory that the same line writes behind it is not, nor what another line does
+// What is told if nobody minds but who looks for races: a read of memory that is written behind it is not, nor what another line does
 // again.
 #include "common.h"
 #include <mutex>
