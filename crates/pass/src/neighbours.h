@@ -1,5 +1,6 @@
 // Accesses that lie side by side, of one line of the program, told at once instead of one by one: those of a loop that was unrolled, or of
-// an object that is copied; and two words side by side, such as the coordinates of a point, as one access of sixteen bytes.
+// an object that is copied; and two words side by side, such as the coordinates of a point, as one access of sixteen bytes, and the halves of a
+// word as one of eight.
 //
 // Within a block in which nothing may end the step (`quiet.h`) all of them happen, so that they are told like those of a loop
 // (`ranges.h`): reads where the first one is, writes where the last one is.
@@ -23,13 +24,19 @@ public:
     });
   }
 
-  /// The same for pairs of words. Behind `repeats.h`: what is told already makes no pair.
+  /// The same for pairs of words, and of halves of what is probably a word. Behind `repeats.h`: what is told already makes no pair.
   unsigned tellPairs() {
     return tell([](std::vector<std::vector<One>> &Found, std::vector<One> &Group) {
-      if (Group.front().What.Size == WordBytes)
-        for (size_t K = 0; K + 1 < Group.size(); K += 2)
-          if (getLoadStoreAlignment(Group[K].What.At).value() >= WordBytes)
-            Found.push_back({Group[K], Group[K + 1]});
+      uint64_t Size = Group.front().What.Size;
+      for (size_t K = 0; K + 1 < Group.size(); ++K) {
+        // Whether an object of halves begins at a word is not known, but mostly so.
+        bool IsWords = Size == WordBytes && alignmentOf(Group[K]) >= WordBytes;
+        bool IsHalves = Size == WordBytes / 2 && alignmentOf(Group[K]) >= Size && Group[K].Distance % int64_t(WordBytes) == 0;
+        if (!IsWords && !IsHalves)
+          continue;
+        Found.push_back({Group[K], Group[K + 1]});
+        ++K;
+      }
     });
   }
 
@@ -59,6 +66,8 @@ private:
     }
     return Count;
   }
+
+  static uint64_t alignmentOf(const One &Of) { return getLoadStoreAlignment(Of.What.At).value(); }
 
   /// Fewer are told as fast by calls for two words.
   static constexpr unsigned Fewest = 4;
@@ -114,7 +123,9 @@ private:
     Value *First = Builder.CreateGEP(Builder.getInt8Ty(), Base, Runtime.word(Lowest.Distance));
     uint64_t Size = Lowest.What.Size;
     if (Group.size() < Fewest) {
-      CallInst *Call = Runtime.call(Builder, Write ? "__tsan_write16" : "__tsan_read16", {First}, At.What.At->getDebugLoc());
+      bool Aligned = alignmentOf(Lowest) >= std::min(2 * Size, WordBytes);
+      std::string Name = (Twine(Aligned ? "__tsan_" : "__tsan_unaligned_") + (Write ? "write" : "read") + Twine(2 * Size)).str();
+      CallInst *Call = Runtime.call(Builder, Name, {First}, At.What.At->getDebugLoc());
       Runtime.keepsNot(Call, 0);
       Call->setOnlyAccessesInaccessibleMemory();
       if (Seldom.isWrittenBehind(Lowest.What.At))

@@ -131,6 +131,9 @@ UNDER_TEST void first_of_another_pair(Box *of, const Box *from) {
 }
 UNDER_TEST void three_of_them(long *to, const Box *from) { *to = from->left + from->top + from->right; }
 UNDER_TEST void a_lock_between_two(long *to, const Pair *from) { m.lock(); total = from->left; m.unlock(); *to = from->right; }
+struct Corners { int at[3]; };
+UNDER_TEST void halves_of_a_word(long *to, const Corners *from) { *to = from->at[0] + from->at[1] + from->at[2]; }
+UNDER_TEST void halves_of_two_words(long *to, const Corners *from) { *to = from->at[1] - from->at[2]; }
 // What does not change in a loop with functions of mathematics in it, which may set errno. In the second one errno is looked at.
 UNDER_TEST void roots(double *const *to, long count) { for (long i = 0; i < count; i++) (*to)[i] = std::log(double(i + 1 + flag)); }
 UNDER_TEST void roots_and_errors(double *const *to, long count) {
@@ -197,6 +200,8 @@ int main() {
   SHOW(first_of_another_pair((Box *)b, (Box *)a));
   SHOW(three_of_them(&total, (Box *)a));
   SHOW(a_lock_between_two(b, (Pair *)a));
+  SHOW(halves_of_a_word(&total, (Corners *)word));
+  SHOW(halves_of_two_words(&total, (Corners *)word));
   SHOW(roots(&where, 3));
   SHOW(roots_and_errors(&where, 3));
   SHOW(copy_of_six((Six *)a, (Six *)b));
