@@ -43,6 +43,12 @@ inline void unwatched(Instruction *I) {
   I->setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I->getContext(), {}));
 }
 
+/// The line that an instruction stands in, with the calls that were inlined, which do not tell columns apart. Null: it is not known.
+inline DILocation *lineOf(const Instruction &I) {
+  DILocation *At = I.getDebugLoc().get();
+  return At ? DILocation::get(At->getContext(), At->getLine(), 0, At->getScope(), At->getInlinedAt()) : nullptr;
+}
+
 /// Where an instruction comes from: its innermost function by its mangled name, inlined or not. Empty if it is not known, as of
 /// instructions that were moved.
 inline StringRef originOf(const Instruction &I) {

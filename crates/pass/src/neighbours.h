@@ -1,12 +1,12 @@
 // Accesses that lie side by side, of one line of the program, told at once instead of one by one: those of a loop that was unrolled, or of
-// an object that is copied; and two words side by side, such as the coordinates of a point, as one access of sixteen bytes.
+// an object that is copied; and two words side by side, such as the coordinates of a point, as one access of sixteen bytes, and the halves of a
+// word as one of eight.
 //
 // Within a block in which nothing may end the step (`quiet.h`) all of them happen, so that they are told like those of a loop
 // (`ranges.h`): reads where the first one is, writes where the last one is.
 #pragma once
 
-#include "calls.h"
-#include "quiet.h"
+#include "minded.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -14,7 +14,7 @@ namespace keirin {
 
 class Neighbours {
 public:
-  Neighbours(Function &F, Accesses &Memory, Calls &Runtime) : F(F), Memory(Memory), Runtime(Runtime) {}
+  Neighbours(Function &F, Accesses &Memory, Calls &Runtime, Minded &Seldom) : F(F), Memory(Memory), Runtime(Runtime), Seldom(Seldom) {}
 
   /// Puts the calls for many in. Returns how many accesses are told by them.
   unsigned tell() {
@@ -24,13 +24,19 @@ public:
     });
   }
 
-  /// The same for pairs of words. Behind `repeats.h`: what is told already makes no pair.
+  /// The same for pairs of words, and of halves of what is probably a word. Behind `repeats.h`: what is told already makes no pair.
   unsigned tellPairs() {
     return tell([](std::vector<std::vector<One>> &Found, std::vector<One> &Group) {
-      if (Group.front().What.Size == WordBytes)
-        for (size_t K = 0; K + 1 < Group.size(); K += 2)
-          if (getLoadStoreAlignment(Group[K].What.At).value() >= WordBytes)
-            Found.push_back({Group[K], Group[K + 1]});
+      uint64_t Size = Group.front().What.Size;
+      for (size_t K = 0; K + 1 < Group.size(); ++K) {
+        // Whether an object of halves begins at a word is not known, but mostly so.
+        bool IsWords = Size == WordBytes && alignmentOf(Group[K]) >= WordBytes;
+        bool IsHalves = Size == WordBytes / 2 && alignmentOf(Group[K]) >= Size && Group[K].Distance % int64_t(WordBytes) == 0;
+        if (!IsWords && !IsHalves)
+          continue;
+        Found.push_back({Group[K], Group[K + 1]});
+        ++K;
+      }
     });
   }
 
@@ -61,6 +67,8 @@ private:
     return Count;
   }
 
+  static uint64_t alignmentOf(const One &Of) { return getLoadStoreAlignment(Of.What.At).value(); }
+
   /// Fewer are told as fast by calls for two words.
   static constexpr unsigned Fewest = 4;
   static constexpr uint64_t WordBytes = 8;
@@ -70,17 +78,15 @@ private:
     int64_t Distance;
     unsigned Order;
   };
-  /// The value that addresses are computed from, the place in the program, the size, and the kind.
+  /// The value that addresses are computed from, the place in the program, the size, and the kind: whether they are writes, and whether they are
+  /// told only if somebody minds.
   using Kind = std::pair<std::pair<Value *, DILocation *>, uint64_t>;
 
   void add(const Access &A, unsigned Order) {
     APInt Distance(64, 0);
     Value *Base = A.Address->stripAndAccumulateConstantOffsets(Memory.Layout, Distance, /*AllowNonInbounds=*/true);
-    // Columns differ; the line, and the calls that were inlined, do not.
-    DILocation *Place = A.At->getDebugLoc().get();
-    if (Place)
-      Place = DILocation::get(Place->getContext(), Place->getLine(), 0, Place->getScope(), Place->getInlinedAt());
-    Open[{{Base, Place}, A.Size << 1 | A.Write}].push_back({A, Distance.getSExtValue(), Order});
+    uint64_t What = A.Size << 2 | Seldom.isWrittenBehind(A.At) << 1 | A.Write;
+    Open[{{Base, lineOf(*A.At)}, What}].push_back({A, Distance.getSExtValue(), Order});
   }
 
   /// Looks for stretches without gaps.
@@ -117,16 +123,21 @@ private:
     Value *First = Builder.CreateGEP(Builder.getInt8Ty(), Base, Runtime.word(Lowest.Distance));
     uint64_t Size = Lowest.What.Size;
     if (Group.size() < Fewest) {
-      CallInst *Call = Runtime.call(Builder, Write ? "__tsan_write16" : "__tsan_read16", {First}, At.What.At->getDebugLoc());
+      bool Aligned = alignmentOf(Lowest) >= std::min(2 * Size, WordBytes);
+      std::string Name = (Twine(Aligned ? "__tsan_" : "__tsan_unaligned_") + (Write ? "write" : "read") + Twine(2 * Size)).str();
+      CallInst *Call = Runtime.call(Builder, Name, {First}, At.What.At->getDebugLoc());
       Runtime.keepsNot(Call, 0);
       Call->setOnlyAccessesInaccessibleMemory();
+      if (Seldom.isWrittenBehind(Lowest.What.At))
+        Seldom.tell(Call);
       for (One &Each : Group)
         unwatched(Each.What.At);
       return;
     }
-    Runtime.accesses(Builder, {First, Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0)), Runtime.word(Size),
-                               Runtime.word(1), Runtime.word(0)},
-                     At.What.At->getDebugLoc());
+    Value *What = Runtime.word(Group.size() << 8 | Size | (Write ? Calls::Writes : 0));
+    CallInst *Call = Runtime.accesses(Builder, {First, What, Runtime.word(Size), Runtime.word(1), Runtime.word(0)}, At.What.At->getDebugLoc());
+    if (Seldom.isWrittenBehind(Lowest.What.At))
+      Seldom.tell(Call);
     for (One &Each : Group)
       unwatched(Each.What.At);
   }
@@ -134,6 +145,7 @@ private:
   Function &F;
   Accesses &Memory;
   Calls &Runtime;
+  Minded &Seldom;
   MapVector<Kind, std::vector<One>> Open;
 };
 

@@ -3,7 +3,7 @@
 // has fewer of these calls made (`--lean`): `hoist.h` takes out of loops what does not change in them, `descriptors.h` leaves out what the compiler
 // does to hand tasks their variables, `copies.h` copies small objects word by word, `repeats.h` leaves out, `ranges.h` tells the accesses of a
 // loop together, `neighbours.h` those
-// that lie side by side; functions of which nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a
+// that lie side by side, `minded.h` has some told only if more than races is looked for; functions of which nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a
 // call is made.
 //
 // Section 3.1 of PTRacer (Yoga, Nagarakatte, Gupta: Parallel data race detection for task parallel programs with locks, FSE 2016).
@@ -108,11 +108,13 @@ struct LeaveOut : PassInfoMixin<LeaveOut> {
       hoist(F, Functions);
       Changed += Copies(F, Memory).spread();
       Changed += Glue.mark(F);
-      Changed += Ranges(F, Functions, Memory, Runtime).tell();
-      Changed += Neighbours(F, Memory, Runtime).tell();
+      Minded Seldom(F, Memory, Runtime);
+      Changed += Ranges(F, Functions, Memory, Runtime, Seldom).tell();
+      Changed += Neighbours(F, Memory, Runtime, Seldom).tell();
       verify(F);
-      Changed += Repeats(F, Memory, Runtime, Functions.getResult<AAManager>(F)).leaveOut();
-      Changed += Neighbours(F, Memory, Runtime).tellPairs();
+      Changed += Repeats(F, Memory, Functions.getResult<AAManager>(F), Seldom).leaveOut();
+      Changed += Neighbours(F, Memory, Runtime, Seldom).tellPairs();
+      Seldom.finish();
       verify(F);
       if (isSilent(F, Memory))
         F.addFnAttr(Attribute::DisableSanitizerInstrumentation);

@@ -10,14 +10,17 @@
 //
 // What is accessed at the same address again and again is told twice, if the loop comes round more than once (see `repeats.h`).
 //
+// Accesses of one line that lie side by side in each iteration, such as the parts of an object or those of a loop that was unrolled, are told
+// together (`join`), and what one line does twice is told as what happens again.
+//
 // Reads before the loop and writes behind it: of a gap between two holds of a lock it matters whether the step has read a location since
 // it wrote it last. Told in this way it never looks as if it had read something last that in truth it wrote: no gap is made up. One
 // can be missed, if in such a loop one instruction writes what another reads in a later iteration.
 #pragma once
 
-#include "calls.h"
-#include "quiet.h"
+#include "minded.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -30,8 +33,8 @@ namespace keirin {
 
 class Ranges {
 public:
-  Ranges(Function &F, FunctionAnalysisManager &Manager, Accesses &Memory, Calls &Runtime)
-      : F(F), Memory(Memory), Runtime(Runtime), Loops(Manager.getResult<LoopAnalysis>(F)),
+  Ranges(Function &F, FunctionAnalysisManager &Manager, Accesses &Memory, Calls &Runtime, Minded &Seldom)
+      : F(F), Memory(Memory), Runtime(Runtime), Seldom(Seldom), Loops(Manager.getResult<LoopAnalysis>(F)),
         Dominators(Manager.getResult<DominatorTreeAnalysis>(F)), Evolution(Manager.getResult<ScalarEvolutionAnalysis>(F)),
         Assumptions(Manager.getResult<AssumptionAnalysis>(F)), Expander(Evolution, Memory.Layout, "keirin", /*PreserveLCSSA=*/false) {}
 
@@ -52,10 +55,11 @@ public:
     for (const Access &A : Candidates) {
       Range R(A, Evolution.getSCEV(A.Address));
       lift(R);
+      R.IfMinded = Seldom.isWrittenBehind(A.At);
       if (R.From)
         Found.push_back(std::move(R));
     }
-    for (Range &R : Found)
+    for (Range &R : join(Found))
       tell(R);
     return Found.size();
   }
@@ -64,6 +68,7 @@ private:
   /// Accesses at equal distances: so many of them.
   struct Dimension {
     const SCEV *Distance, *Count;
+    bool operator==(const Dimension &Other) const { return Distance == Other.Distance && Count == Other.Count; }
   };
 
   struct Range {
@@ -81,7 +86,16 @@ private:
     BasicBlock *Block;
     /// The outermost loop that it was taken out of.
     Loop *From = nullptr;
+    /// All of it happens more than once, whatever the times are.
+    bool Again = false;
+    /// It tells nothing new to races.
+    bool IfMinded = false;
+    /// Other instructions that are told with it.
+    SmallVector<Instruction *, 2> Others;
   };
+
+  /// Ranges that differ in nothing but where they begin, each with the distance from the first one that was found.
+  using Alike = std::vector<std::pair<int64_t, Range *>>;
 
   /// Expressions beyond that are not worth their code.
   static constexpr unsigned LargestExpression = 24;
@@ -166,6 +180,91 @@ private:
     return true;
   }
 
+  /// Makes one of ranges of the same line that lie side by side. What another line does again tells nothing new to races.
+  std::vector<Range> join(std::vector<Range> &All) {
+    for (Alike &Group : alike(All, /*ByLine=*/false)) {
+      auto *First = &Group.front();
+      for (auto &Next : drop_begin(Group)) {
+        if (Next.first != First->first)
+          First = &Next;
+        else if (lineOf(*Next.second->What.At) != lineOf(*First->second->What.At))
+          Next.second->IfMinded = true;
+      }
+    }
+    std::vector<Range> Joined;
+    for (Alike &Group : alike(All, /*ByLine=*/true)) {
+      Alike Different;
+      for (auto &[Distance, Next] : Group) {
+        if (Different.empty() || Different.back().first != Distance) {
+          Different.push_back({Distance, Next});
+          continue;
+        }
+        Different.back().second->Again = true;
+        Different.back().second->Others.push_back(Next->What.At);
+      }
+      Alike Stretch;
+      auto Finish = [&] {
+        if (Stretch.size() > 1 && widen(*Stretch.front().second, Stretch.size())) {
+          for (auto &[Distance, Next] : drop_begin(Stretch)) {
+            Stretch.front().second->Others.push_back(Next->What.At);
+            append_range(Stretch.front().second->Others, Next->Others);
+          }
+          Stretch.resize(1);
+        }
+        for (auto &[Distance, Next] : Stretch)
+          Joined.push_back(std::move(*Next));
+        Stretch.clear();
+      };
+      for (auto &[Distance, Next] : Different) {
+        if (!Stretch.empty() && (Distance != Stretch.back().first + int64_t(Next->What.Size) || Next->Again != Stretch.back().second->Again))
+          Finish();
+        Stretch.push_back({Distance, Next});
+      }
+      Finish();
+    }
+    return Joined;
+  }
+
+  /// Ranges that differ in nothing but where they begin, and in the line if that is not asked for; by where they begin.
+  std::vector<Alike> alike(std::vector<Range> &All, bool ByLine) {
+    // The loop, the line, the size and the kind, and what addresses are computed from.
+    using Kind = std::tuple<Loop *, DILocation *, uint64_t, const SCEV *>;
+    MapVector<Kind, SmallVector<Alike, 1>> Groups;
+    for (Range &R : All) {
+      uint64_t What = R.What.Size << 2 | (ByLine && R.IfMinded) << 1 | R.What.Write;
+      auto &Known = Groups[{R.From, ByLine ? lineOf(*R.What.At) : nullptr, What, Evolution.getPointerBase(R.First)}];
+      bool Found = false;
+      for (Alike &Group : Known) {
+        Range &First = *Group.front().second;
+        auto *Distance = dyn_cast<SCEVConstant>(Evolution.getMinusSCEV(R.First, First.First));
+        if (!Distance || R.Dimensions != First.Dimensions || R.Times != First.Times || R.Conditions != First.Conditions)
+          continue;
+        Group.push_back({Distance->getAPInt().getSExtValue(), &R});
+        Found = true;
+        break;
+      }
+      if (!Found)
+        Known.push_back({{0, &R}});
+    }
+    std::vector<Alike> Sorted;
+    for (auto &[Kind, Known] : Groups)
+      append_range(Sorted, Known);
+    for (Alike &Group : Sorted)
+      std::stable_sort(Group.begin(), Group.end(), [](const auto &A, const auto &B) { return A.first < B.first; });
+    return Sorted;
+  }
+
+  /// Makes so many accesses, side by side, of each access of a range. False: it would have too many dimensions.
+  bool widen(Range &R, uint64_t Number) {
+    Type *Word = Runtime.Word;
+    SmallVector<Dimension, 2> Dimensions{{Evolution.getConstant(Word, R.What.Size), Evolution.getConstant(Word, Number)}};
+    for (const Dimension &D : R.Dimensions)
+      if (!add(Dimensions, D))
+        return false;
+    R.Dimensions = std::move(Dimensions);
+    return true;
+  }
+
   /// In how many iterations of a loop the block of an access is come to. Null: not in a certain number.
   const SCEV *countIn(Range &R, Loop *L) {
     BasicBlock *Exiting = L->getExitingBlock(), *Latch = L->getLoopLatch();
@@ -221,7 +320,8 @@ private:
       Times = Times ? At.CreateMul(Times, Here) : Here;
     }
     IRBuilder<> At(Before);
-    Value *What = At.CreateOr(At.CreateShl(Count, 8), Runtime.word(R.What.Size | (R.What.Write ? Calls::Writes : 0)));
+    uint64_t Always = R.What.Size | (R.What.Write ? Calls::Writes : 0) | (R.Again ? Calls::Repeated : 0);
+    Value *What = At.CreateOr(At.CreateShl(Count, 8), Runtime.word(Always));
     if (Times) {
       Value *Again = At.CreateICmpUGT(Times, Runtime.word(1));
       What = At.CreateOr(What, At.CreateSelect(Again, Runtime.word(Calls::Repeated), Runtime.word(0)));
@@ -232,18 +332,23 @@ private:
                    : At.CreateSelect(At.CreateFreeze(Condition), Runtime.word(0), Rows);
     if (R.What.Write) {
       BasicBlock *Behind = R.From->getExitBlock();
-      Instruction *&Last = LastBehind[Behind];
+      Instruction *Last = LastBehind.lookup(Behind);
       At.SetInsertPoint(Last ? Last->getNextNode() : &*Behind->getFirstInsertionPt());
-      Last = Runtime.accesses(At, {First, What, Distance, Rows, RowDistance}, R.What.At->getDebugLoc());
-    } else {
-      Runtime.accesses(At, {First, What, Distance, Rows, RowDistance}, R.What.At->getDebugLoc());
     }
+    CallInst *Call = Runtime.accesses(At, {First, What, Distance, Rows, RowDistance}, R.What.At->getDebugLoc());
+    if (R.What.Write)
+      LastBehind[R.From->getExitBlock()] = Call;
+    if (R.IfMinded)
+      Seldom.tell(Call);
     unwatched(R.What.At);
+    for (Instruction *Other : R.Others)
+      unwatched(Other);
   }
 
   Function &F;
   Accesses &Memory;
   Calls &Runtime;
+  Minded &Seldom;
   LoopInfo &Loops;
   DominatorTree &Dominators;
   ScalarEvolution &Evolution;

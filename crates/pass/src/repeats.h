@@ -18,8 +18,8 @@
 // that is disturbed is left out all the same: compilers repeat hardly any others. If the addresses are the same, then it comes behind a write,
 // and a gap that begins with it is missed; none is made up.
 //
-// For races alone one access is enough, by the first line of the table. What tells nothing new to those, but something to the others, is told
-// only if the runtime minds (`__keirin_repeats`).
+// For races alone one access is enough, by the first line of the table, and a read may also come before a write (`minded.h`). What
+// tells nothing new to those, but something to the others, is told only if the runtime minds.
 //
 // Locations are a value and a distance from it. A value that is computed again, as in a loop, is another one.
 //
@@ -27,9 +27,7 @@
 // (velodrome and the like) see the left out access too early.
 #pragma once
 
-#include "calls.h"
-#include "known.h"
-#include "quiet.h"
+#include "minded.h"
 
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -38,8 +36,8 @@ namespace keirin {
 
 class Repeats {
 public:
-  Repeats(Function &F, Accesses &Memory, Calls &Runtime, AAResults &Aliases)
-      : F(F), Memory(Memory), Runtime(Runtime), Aliases(Aliases) {}
+  Repeats(Function &F, Accesses &Memory, AAResults &Aliases, Minded &Seldom)
+      : F(F), Memory(Memory), Aliases(Aliases), Seldom(Seldom) {}
 
   /// Marks what is left out. Returns how many accesses that are.
   unsigned leaveOut() {
@@ -68,7 +66,7 @@ public:
     for (Instruction *I : Redundant)
       unwatched(I);
     for (Instruction *I : Repeated)
-      tellIfMinded(I);
+      Seldom.tell(I);
     return Count;
   }
 
@@ -158,18 +156,6 @@ private:
     });
   }
 
-  /// What the sanitizer would tell of an access, told only if somebody minds what is accessed again.
-  void tellIfMinded(Instruction *I) {
-    const Access A = Memory.of(*I).front();
-    bool Aligned = getLoadStoreAlignment(I).value() >= std::min<uint64_t>(A.Size, 8);
-    std::string Name = (Twine(Aligned || A.Size == 1 ? "__tsan_" : "__tsan_unaligned_") + (A.Write ? "write" : "read") + Twine(A.Size)).str();
-    IRBuilder<> At(Runtime.ifMinded("__keirin_repeats", I));
-    CallInst *Call = Runtime.call(At, Name, {A.Address}, I->getDebugLoc());
-    Runtime.keepsNot(Call, 0);
-    Call->addFnAttr(Attribute::get(I->getContext(), Known::Seldom));
-    unwatched(I);
-  }
-
   void pass(State &Here, Instruction &I) {
     auto Base = OfBase.find(&I);
     if (Base != OfBase.end())
@@ -243,8 +229,8 @@ private:
 
   Function &F;
   Accesses &Memory;
-  Calls &Runtime;
   AAResults &Aliases;
+  Minded &Seldom;
   std::vector<Location> Locations;
   /// Of each location the memory as some instruction names it.
   std::vector<MemoryLocation> Examples;

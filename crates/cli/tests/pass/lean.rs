@@ -126,7 +126,7 @@ impl Writer<'_> {
 
     fn statements(&mut self, open: &mut Vec<usize>, depth: usize) {
         for _ in 0..1 + self.random.below(3) {
-            match self.random.below(14) {
+            match self.random.below(16) {
                 0..=4 if depth < 4 => {
                     let variable = self.loops;
                     self.loops += 1;
@@ -173,6 +173,18 @@ impl Writer<'_> {
                 11 => {
                     let from = self.place(open);
                     let _ = writeln!(self.text, "sum += {from};");
+                }
+                12 => {
+                    // In one line, side by side or with gaps, and some of it twice.
+                    let from = self.place(open);
+                    let parts: Vec<u64> = (0..3).map(|_| self.random.below(4)).collect();
+                    let part = |part: u64| from.replace(']', &format!(" + {part}]"));
+                    let _ = writeln!(
+                        self.text,
+                        "sum += {};",
+                        parts.iter().map(|at| part(*at)).collect::<Vec<_>>().join(" + ")
+                    );
+                    let _ = writeln!(self.text, "{} = n, {} = m;", part(parts[0]), part(parts[1]));
                 }
                 _ => {
                     let (to, from) = (self.place(open), self.place(open));

@@ -66,6 +66,11 @@ fn lean() {
     tell("lean");
 }
 
+#[test]
+fn races() {
+    tell("races");
+}
+
 /// A function of which nothing is told is not told to be entered either; one that touches memory, or may call something, is.
 #[test]
 fn functions_that_tell_nothing_are_not_entered() {
@@ -330,8 +335,12 @@ fn run(version: &str, name: &str) -> String {
     };
     let asked = if asked.is_empty() { words("--diagnose", &[]) } else { asked };
     let executable = built(version, &source, &asked, &words("-O1", &flags), &libraries, folder.path());
-    let output = good(&mut Command::new(&executable));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let mut command = Command::new(&executable);
+    for variable in directive("// environment: ") {
+        let (name, value) = variable.split_once('=').expect("a variable with a value");
+        command.env(name, value);
+    }
+    String::from_utf8_lossy(&good(&mut command).stdout).into_owned()
 }
 
 /// A program with the runtime that prints.

@@ -74,6 +74,30 @@ UNDER_TEST void product(const long *from, long *to, long rows, long inner, long 
       for (long j = 0; j < count; j++) to[i * count + j] += from[i * inner + k] * b[k * count + j];
 }
 
+// Objects in loops: what one line does side by side is told at once, and what it does twice as what happens again. (What is written may be
+// the same memory as what is read.)
+struct Point { double x, y; };
+struct Tagged { long left, right; int tag; };
+UNDER_TEST void sums_of_points(double *to, const Point *from, long count) {
+  for (long i = 0; i < count; i++) to[i] = from[i].x * 3 + from[i].y;
+}
+UNDER_TEST void sums_of_tagged(long *to, const Tagged *from, long count) {
+  for (long i = 0; i < count; i++) to[i] = from[i].left * from[i].right + from[i].tag;
+}
+UNDER_TEST void of_points_by_lines(double *to, const Point *from, long count) {
+  for (long i = 0; i < count; i++) {
+    to[i] = from[i].x * 3;
+    to[i + 1] = from[i].y * 5;
+  }
+}
+UNDER_TEST void twice_in_a_line(double *to, const Point *from, long count) {
+  for (long i = 0; i < count; i++) to[i] = from[i].x * 3, to[i + 1] = from[i].x + from[i].y;
+}
+UNDER_TEST void ends_of_boxes(Box *of, long count) { for (long i = 0; i < count; i++) of[i].left = i * i, of[i].bottom = i * 3; }
+UNDER_TEST void corners_of_boxes(Box *of, long count, long rows) {
+  for (long k = 0; k < rows; k++) for (long i = 0; i < count; i++) of[i + 2 * k].left = i * k * 5, of[i + 2 * k].top = i * k * 3;
+}
+
 // Repeated accesses. What is written in between may be the same memory, so that compilers do not remember what they have read.
 UNDER_TEST void three_reads(const int *from, int *to) { to[0] = *from; to[1] = *from; to[2] = *from; to[3] = *from; }
 UNDER_TEST void two_on_one_side(const int *from, int *to, bool more) {
@@ -107,6 +131,9 @@ UNDER_TEST void first_of_another_pair(Box *of, const Box *from) {
 }
 UNDER_TEST void three_of_them(long *to, const Box *from) { *to = from->left + from->top + from->right; }
 UNDER_TEST void a_lock_between_two(long *to, const Pair *from) { m.lock(); total = from->left; m.unlock(); *to = from->right; }
+struct Corners { int at[3]; };
+UNDER_TEST void halves_of_a_word(long *to, const Corners *from) { *to = from->at[0] + from->at[1] + from->at[2]; }
+UNDER_TEST void halves_of_two_words(long *to, const Corners *from) { *to = from->at[1] - from->at[2]; }
 // What does not change in a loop with functions of mathematics in it, which may set errno. In the second one errno is looked at.
 UNDER_TEST void roots(double *const *to, long count) { for (long i = 0; i < count; i++) (*to)[i] = std::log(double(i + 1 + flag)); }
 UNDER_TEST void roots_and_errors(double *const *to, long count) {
@@ -152,6 +179,13 @@ int main() {
   SHOW(product(a, &grid[0][0], 2, 3, 4));
   SHOW(product(a, &grid[0][0], 1, 1, 4));
   SHOW(product(a, &grid[0][0], 2, 3, 0));
+  SHOW(sums_of_points(results, (Point *)a, 3));
+  SHOW(sums_of_points(results, (Point *)a, 0));
+  SHOW(sums_of_tagged(b, (Tagged *)a, 3));
+  SHOW(of_points_by_lines(results, (Point *)a, 3));
+  SHOW(twice_in_a_line(results, (Point *)a, 3));
+  SHOW(ends_of_boxes((Box *)a, 3));
+  SHOW(corners_of_boxes((Box *)a, 1, 2));
   SHOW(three_reads(&flag, word));
   SHOW(two_on_one_side(&flag, word, true));
   SHOW(two_on_one_side(&flag, word, false));
@@ -166,6 +200,8 @@ int main() {
   SHOW(first_of_another_pair((Box *)b, (Box *)a));
   SHOW(three_of_them(&total, (Box *)a));
   SHOW(a_lock_between_two(b, (Pair *)a));
+  SHOW(halves_of_a_word(&total, (Corners *)word));
+  SHOW(halves_of_two_words(&total, (Corners *)word));
   SHOW(roots(&where, 3));
   SHOW(roots_and_errors(&where, 3));
   SHOW(copy_of_six((Six *)a, (Six *)b));
