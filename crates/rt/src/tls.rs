@@ -22,6 +22,7 @@ global_asm!(
     ".size __keirin_known_2,16",
     "__keirin_known_2:",
     ".zero 16",
+    ".zero 8",
     ".text",
 );
 
@@ -64,6 +65,9 @@ const UNTOLD: usize = 120;
 /// look at them, under the name `__keirin_known_2` (`crates/pass/src/known.h`).
 const KNOWN_READ: usize = 128;
 const KNOWN_WROTE: usize = 136;
+/// Offset of the pointer to the [`Thread`] again, behind what programs look at, if all that its calls of functions matter for is which of them are open;
+/// else 0.
+pub(crate) const COUNTS_CALLS: usize = 144;
 /// No step has such a pattern, as no word that tells of a write alone is odd.
 const ALL_KNOWN: usize = 1;
 
@@ -107,6 +111,13 @@ pub(crate) fn thread() -> *mut Thread {
 /// Attaches or detaches the calling thread.
 pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
+    set_counts_calls(std::ptr::null_mut());
+}
+
+/// Tells the hooks the calling thread, if all that its calls of functions matter for is which of them are open, or null: perhaps they matter for more. That
+/// is so again when the thread is attached or detached, or has to do with oneTBB.
+pub(crate) fn set_counts_calls(thread: *mut Thread) {
+    set::<COUNTS_CALLS>(thread as usize);
 }
 
 /// What is kept for the calling thread because of OpenMP's locks; null if it never had to do with one.
@@ -128,6 +139,7 @@ pub(crate) fn tbb() -> *mut () {
 /// Sets it.
 pub(crate) fn set_tbb(local: *mut ()) {
     set::<TBB>(local as usize);
+    set_counts_calls(std::ptr::null_mut());
 }
 
 /// True if the threads that the calling thread creates run tasks and nothing else.
