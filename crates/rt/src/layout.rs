@@ -1,5 +1,5 @@
 //! Where things lie in the address space of a watched program. All that depends on the architecture and the operating
-//! system (x86-64 Linux) stands here, in `tls`, in `abi::access` and in `intercept::arch`.
+//! system (x86-64 Linux) stands here, in `tls`, in `abi::access`, in `abi::functions` and in `intercept::arch`.
 //!
 //! | from | to | what |
 //! |---|---|---|

@@ -4,7 +4,7 @@
 //! that has joined it gives it back. [`Inside::enter`] is the one way to it; while it is held, hooks of the same thread (a
 //! signal handler, or code of ours that the compiler did not expect) find the thread busy and tell nothing.
 
-mod calls;
+pub(crate) mod calls;
 mod kept;
 mod look;
 
@@ -20,7 +20,7 @@ use crate::rust::forks::Kept;
 use crate::rust::sections::Sections;
 use crate::spin::Spin;
 use crate::tls;
-use calls::{Frame, MOST_FRAMES, OUTERMOST};
+use calls::{FRAMES_BYTES, Frame, OUTERMOST};
 use keirin_core::analysis::fasttrack::Compact;
 use keirin_core::event::{SiteId, ThreadId};
 use keirin_core::finding::Findings;
@@ -141,7 +141,7 @@ impl Thread {
             crowded: 0,
             forked: None,
             followed: Followed::default(),
-            frames: arena::map(MOST_FRAMES * size_of::<Frame>()).cast(),
+            frames: arena::map(FRAMES_BYTES).cast(),
             depth: 0,
             calls: 0,
             outermost: vec![0; OUTERMOST].into(),
@@ -216,7 +216,7 @@ impl Thread {
         self.depth = 0;
         if !frames.is_null() {
             // SAFETY: it was mapped with this size, and nobody refers to it any more.
-            unsafe { arena::unmap(frames.cast(), MOST_FRAMES * size_of::<Frame>()) };
+            unsafe { arena::unmap(frames.cast(), FRAMES_BYTES) };
         }
     }
 
@@ -301,11 +301,14 @@ impl Thread {
     }
 }
 
-/// A number for a number and something more.
+/// A number for a number and something more. (The hooks do the same: see `abi::functions`.)
 #[inline(always)]
 pub(crate) fn mix(number: u64, more: u64) -> u64 {
-    (number ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23)
+    (number ^ more).wrapping_mul(MIX_FACTOR).rotate_left(MIX_ROTATION)
 }
+
+pub(crate) const MIX_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const MIX_ROTATION: u32 = 23;
 
 /// Where a place is kept, by its hash. The highest bits alone tell apart the sizes that one instruction is told with.
 #[inline(always)]

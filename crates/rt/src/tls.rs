@@ -23,6 +23,7 @@ global_asm!(
     ".size __keirin_known_3,16",
     "__keirin_known_3:",
     ".quad {read}, {wrote}",
+    ".zero 8",
     ".text",
     read = const patterns(0)[0],
     wrote = const patterns(0)[1],
@@ -70,6 +71,9 @@ const KNOWN_WROTE: usize = 136;
 /// In the place of the second one: nothing need be told. No step has such a pattern, as no word that tells of a write alone is odd; and no word looks
 /// like it.
 const NOTHING_TOLD: usize = 1;
+/// Offset of the pointer to the [`Thread`] again, behind what programs look at, if all that its calls of functions matter for is which of them are open;
+/// else 0.
+pub(crate) const COUNTS_CALLS: usize = 144;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -111,6 +115,13 @@ pub(crate) fn thread() -> *mut Thread {
 /// Attaches or detaches the calling thread.
 pub(crate) fn set_thread(thread: *mut Thread) {
     set::<THREAD>(thread as usize);
+    set_counts_calls(std::ptr::null_mut());
+}
+
+/// Tells the hooks the calling thread, if all that its calls of functions matter for is which of them are open, or null: perhaps they matter for more. That
+/// is so again when the thread is attached or detached, or has to do with oneTBB.
+pub(crate) fn set_counts_calls(thread: *mut Thread) {
+    set::<COUNTS_CALLS>(thread as usize);
 }
 
 /// What is kept for the calling thread because of OpenMP's locks; null if it never had to do with one.
@@ -132,6 +143,7 @@ pub(crate) fn tbb() -> *mut () {
 /// Sets it.
 pub(crate) fn set_tbb(local: *mut ()) {
     set::<TBB>(local as usize);
+    set_counts_calls(std::ptr::null_mut());
 }
 
 /// True if the threads that the calling thread creates run tasks and nothing else.

@@ -586,6 +586,7 @@ pub fn ignore_begin() {
     with(|watcher, thread| {
         thread.ignoring += 1;
         thread.tell_calls();
+        tls::set_counts_calls(std::ptr::null_mut());
         if let Some(recorder) = watcher.recorder() {
             recorder.event(thread, Op::IgnoreBegin, 0, false);
         }
@@ -626,7 +627,7 @@ pub fn modules_changed() {
 }
 
 /// A function was entered: the address of its first hook, of the call, and the stack pointer.
-#[inline]
+#[inline(never)]
 pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usize) {
     tbb::note_stack(stack_pointer);
     if steering::is_on() {
@@ -639,11 +640,15 @@ pub(crate) fn function_entered(function: usize, call: usize, stack_pointer: usiz
     if !thread.is_null() {
         // SAFETY: the thread's own; a signal handler that comes in between leaves the stack of calls as it found it.
         unsafe { (*thread).enter_function(call, stack_pointer, false) };
+        // SAFETY: as above.
+        if !steering::is_on() && !tbb::is_known() && unsafe { (*thread).ignoring } == 0 {
+            tls::set_counts_calls(thread);
+        }
     }
 }
 
 /// A function is about to return.
-#[inline]
+#[inline(never)]
 pub(crate) fn function_left(stack_pointer: usize, pc: usize) {
     if steering::is_on() {
         steering::passed();

@@ -44,6 +44,28 @@ impl Frame {
 
 const _: () = assert!(MOST_FRAMES <= Frame::REGION as usize && size_of::<Frame>() == 32);
 
+/// The memory for the frames of a thread. Behind the last one are zeros, for the hooks to look at.
+pub(super) const FRAMES_BYTES: usize = (MOST_FRAMES + 1) * size_of::<Frame>();
+
+/// Where in a [`Thread`] and in a [`Frame`] the hooks find what they look at: see `abi::functions`.
+pub(crate) mod offsets {
+    use super::{Frame, Thread};
+    use std::mem::offset_of;
+
+    pub(crate) const FRAMES: usize = offset_of!(Thread, frames);
+    pub(crate) const DEPTH: usize = offset_of!(Thread, depth);
+    pub(crate) const BASE: usize = offset_of!(Thread, base);
+    pub(crate) const CALLS: usize = offset_of!(Thread, calls);
+    pub(crate) const FRAME_SHIFT: u32 = size_of::<Frame>().trailing_zeros();
+    pub(crate) const CALL: usize = offset_of!(Frame, call);
+    pub(crate) const STACK_POINTER: usize = offset_of!(Frame, stack_pointer);
+    pub(crate) const HASH: usize = offset_of!(Frame, hash);
+    pub(crate) const TOLD_AS: usize = offset_of!(Frame, told_as);
+    /// The same of the innermost frame and of the one around it, from the address behind the innermost one.
+    pub(crate) const INNERMOST: usize = size_of::<Frame>();
+    pub(crate) const OUTER: usize = 2 * size_of::<Frame>();
+}
+
 impl Thread {
     /// The open calls.
     pub(super) fn frames(&mut self) -> &mut [Frame] {
