@@ -32,26 +32,40 @@ public:
   /// What a call tells that was put in.
   void tell(CallInst *Call) { Together.push_back(Call); }
 
-  /// What is left of the reads that are written behind is told as well. That splits blocks, which others would not see as a whole any more.
+  /// What is left of the reads that are written behind is told as well. All the calls are marked, and become conditional only behind all
+  /// optimizations (`makeConditional`): branches would hide from them what is known before a loop.
   void finish() {
     for (Instruction *Read : WrittenBehind)
       if (!Memory.of(*Read).empty())
         tell(Read);
-    for (CallInst *Call : Together) {
-      Call->moveBefore(Runtime.ifMinded("__keirin_repeats", Call));
-      Call->addFnAttr(Attribute::get(Call->getContext(), Known::Seldom));
-    }
     for (const Access &A : Alone) {
       bool Aligned = getLoadStoreAlignment(A.At).value() >= std::min<uint64_t>(A.Size, 8);
       std::string Name = (Twine(Aligned || A.Size == 1 ? "__tsan_" : "__tsan_unaligned_") + (A.Write ? "write" : "read") + Twine(A.Size)).str();
-      IRBuilder<> At(Runtime.ifMinded("__keirin_repeats", A.At));
+      IRBuilder<> At(A.At);
       CallInst *Call = Runtime.call(At, Name, {A.Address}, A.At->getDebugLoc());
       Runtime.keepsNot(Call, 0);
-      Call->addFnAttr(Attribute::get(A.At->getContext(), Known::Seldom));
+      Call->setOnlyAccessesInaccessibleMemory();
+      Together.push_back(Call);
     }
+    for (CallInst *Call : Together)
+      for (const char *Mark : {IfMinded, Known::Seldom})
+        Call->addFnAttr(Attribute::get(Call->getContext(), Mark));
+  }
+
+  /// Has the marked calls made only while somebody minds. Returns how many there are.
+  static unsigned makeConditional(Function &F, Calls &Runtime) {
+    SmallVector<CallInst *, 16> Found;
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallInst>(&I); Call && Call->hasFnAttr(IfMinded))
+        Found.push_back(Call);
+    for (CallInst *Call : Found)
+      Call->moveBefore(Runtime.ifMinded("__keirin_repeats", Call));
+    return Found.size();
   }
 
 private:
+  static constexpr const char *IfMinded = "keirin-if-minded";
+
   struct Open {
     Instruction *Read;
     Value *Base;

@@ -126,15 +126,16 @@ struct LeaveOut : PassInfoMixin<LeaveOut> {
   static bool isRequired() { return true; }
 };
 
-/// Has programs look whether there is anything to tell, behind all else.
+/// Has programs look whether there is anything to tell, and whether anybody minds, behind all else.
 struct LookFirst : PassInfoMixin<LookFirst> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     Known Looking(M);
+    Calls Runtime(M);
     unsigned Changed = 0;
     for (Function &F : M) {
       if (!isWatched(F))
         continue;
-      if (unsigned Here = Looking.look(F)) {
+      if (unsigned Here = Minded::makeConditional(F, Runtime) + Looking.look(F)) {
         verify(F);
         Changed += Here;
       }
