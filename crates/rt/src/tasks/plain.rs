@@ -6,7 +6,8 @@
 //! | write | no parallel step has read or written the bytes | in place of all that comes before it, if it covers that |
 //!
 //! A write makes earlier reads superfluous: whoever is parallel to such a read and comes later is parallel to the write as
-//! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
+//! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`. A word that remembers only what
+//! comes before all that is still to come is as good as one that remembers nothing.
 
 use super::bytes::Bytes;
 use super::sites::{self, OwnedLine};
@@ -124,6 +125,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     Some(form) => form,
                     None => return Done::No,
                 },
+                _ if self.is_all_past(worker, form) => Form::NOTHING,
                 _ => form,
             };
             let change = match kind {
