@@ -339,6 +339,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     || ((mask & 0x0f == 0 || is_before(steps[0]))
                         && (mask & 0xf0 == 0 || is_before(steps[1])))
             }
+            Some(Form::Part { rest, part, bytes }) => {
+                (mask & !bytes == 0 || is_before(rest)) && (mask & bytes == 0 || is_before(part))
+            }
             Some(Form::UnderLocks { english, hebrew, kind, locks }) => {
                 (!is_write && kind == AccessKind::Read)
                     || (is_before(english) && is_before(hebrew))
@@ -586,6 +589,9 @@ fn is_done((word, mask): (usize, u8), kind: AccessKind, me: u64, locks: LocksetI
             (is_read || done == AccessKind::Write)
                 && (mask & 0x0f == 0 || steps[0] == me)
                 && (mask & 0xf0 == 0 || steps[1] == me)
+        }
+        Some(Form::Part { rest, part, bytes }) => {
+            (mask & !bytes == 0 || rest == me) && (mask & bytes == 0 || part == me)
         }
         Some(Form::UnderLocks { english, hebrew, .. }) if english == me || hebrew == me => {
             // The line has a part of the number of its locks.

@@ -186,6 +186,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 Some(Form::Halves { steps, kind, behind }) => {
                     Form::Halves { steps: steps.map(stand_in), kind, behind }
                 }
+                Some(Form::Part { rest, part, bytes }) => {
+                    Form::Part { rest: stand_in(rest), part: stand_in(part), bytes }
+                }
                 Some(Form::UnderLocks { english, hebrew, kind, locks }) => {
                     let (english, hebrew) = (stand_in(english), stand_in(hebrew));
                     Form::UnderLocks { english, hebrew, kind, locks }

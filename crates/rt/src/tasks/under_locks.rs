@@ -212,6 +212,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             Form::Readers { english, hebrew, behind: false, .. }
             | Form::UnderLocks { english, hebrew, .. } => self.are_past(worker, [english, hebrew]),
             Form::Halves { steps, behind: false, .. } => self.are_past(worker, steps),
+            Form::Part { rest, part, .. } => self.are_past(worker, [rest, part]),
             Form::Readers { .. } | Form::Halves { .. } => false,
         }
     }

@@ -4,7 +4,8 @@
 //! |---|---|---|---|---|
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
-//! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
+//! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | none |
+//! | 11 | the step that wrote all bytes | the step that wrote some of them since then | | these bytes |
 //! | 110 | the step of the last access in English order | in Hebrew order | the number of the locks, from bit 4 on | 3: they wrote |
 //! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of two stretches; below: address of these or of a [`super::records::Record`] | | | |
 //!
@@ -191,6 +192,8 @@ pub(super) enum Form {
     Readers { english: u64, hebrew: u64, bytes: u8, behind: bool },
     /// Accesses of one kind, a step for each half, and perhaps a write of all bytes behind reads.
     Halves { steps: [u64; 2], kind: AccessKind, behind: bool },
+    /// A write of all bytes, and a later one of some of them. Its place is the second one.
+    Part { rest: u64, part: u64, bytes: u8 },
     /// Accesses of one kind of all bytes under locks, with the lower bits of their number: see [`super::under_locks`].
     UnderLocks { english: u64, hebrew: u64, kind: AccessKind, locks: u32 },
 }
@@ -211,6 +214,7 @@ impl Form {
             READERS => {
                 Some(Self::Readers { english: first, hebrew: second, bytes, behind: number & BEHIND != 0 })
             }
+            HALVES if bytes != 0 => Some(Self::Part { rest: first, part: second, bytes }),
             HALVES => {
                 let kind = if number & WRITES != 0 { AccessKind::Write } else { AccessKind::Read };
                 Some(Self::Halves { steps: [first, second], kind, behind: number & BEHIND != 0 })
@@ -250,6 +254,9 @@ impl Form {
                     | if behind { BEHIND } else { 0 }
                     | if kind == AccessKind::Write { WRITES } else { 0 }
                     | HALVES
+            }
+            Self::Part { rest, part, bytes } => {
+                rest << FIRST_SHIFT | part << SECOND_SHIFT | code(bytes)? << SECOND_BYTES_SHIFT | HALVES
             }
             Self::UnderLocks { english, hebrew, kind, locks } => {
                 english << FIRST_SHIFT
@@ -302,6 +309,12 @@ impl Form {
                     AccessKind::Write => Plain { write: Some(entry(step, false, bytes)), reads: None },
                 };
                 vec![(0x0f, plain(low, 0x0f)), (0xf0, plain(high, 0xf0))]
+            }
+            Self::Part { rest, part, bytes } => {
+                let plain = |entry: Entry| Plain { write: Some(entry), reads: None };
+                let rest = parts(!bytes, true, false).map(|bytes| (bytes, plain(entry(rest, false, bytes))));
+                rest.chain(parts(bytes, false, true).map(|bytes| (bytes, plain(entry(part, true, bytes)))))
+                    .collect()
             }
             Self::UnderLocks { .. } => Vec::new(),
         }
@@ -463,8 +476,10 @@ impl TaskWord {
                     Form::Readers { english, hebrew, bytes: bytes & !mask, behind }
                 }
                 // Seldom, and a record knows how.
-                Some(Form::Halves { .. } | Form::UnderLocks { .. }) if mask != 0xff => return false,
-                Some(Form::Halves { .. } | Form::UnderLocks { .. }) => Form::NOTHING,
+                Some(Form::Halves { .. } | Form::Part { .. } | Form::UnderLocks { .. }) if mask != 0xff => {
+                    return false;
+                }
+                Some(Form::Halves { .. } | Form::Part { .. } | Form::UnderLocks { .. }) => Form::NOTHING,
             };
             let Some(new) = changed.number() else { return false };
             if self.exchange(old, new) || !crate::watch::is_on() {
