@@ -273,7 +273,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let old = word.load();
         let bytes = (((1u32 << size) - 1) << offset) as u8;
         let is_read = kind == AccessKind::Read;
-        let Some(simple) = Simple::of(old, bytes).or_else(|| self.without_past(worker, old, bytes)) else {
+        let without_past =
+            |worker| if words::is_record(old) { None } else { self.without_past(worker, old, bytes) };
+        let Some(simple) = Simple::of(old, bytes).or_else(|| without_past(worker)) else {
             return is_read && self.read_covered_bytes(thread, (addr, size), bytes, old);
         };
         let me = number_of(worker.step);

@@ -83,6 +83,12 @@ pub(super) fn has_behind(number: u64) -> bool {
     number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
 }
 
+/// True if a number leads to a record or a table.
+#[inline(always)]
+pub(super) fn is_record(number: u64) -> bool {
+    number & LEAD == RECORD
+}
+
 /// The two steps of a word in which a write and a read, if they are there, are of all bytes. None: it is something else.
 #[inline(always)]
 pub(super) fn whole(number: u64) -> Option<(u64, u64)> {
