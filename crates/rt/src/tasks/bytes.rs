@@ -88,7 +88,8 @@ impl Unit {
 #[repr(C)]
 struct Table<const UNITS: usize> {
     version: AtomicU64,
-    /// If there are two units: the bytes of the first one. All others are those of the second.
+    /// If there are two units: the bytes of the first one. All others are those of the second. In the upper half when what is past was forgotten
+    /// last: see [`super::TaskDriver::note_alone`].
     first: AtomicU64,
     units: [Unit; UNITS],
 }
@@ -252,6 +253,30 @@ impl Bytes {
         })
     }
 
+    /// Forgets what need not be remembered any more, if that was not done in this phase.
+    #[inline]
+    fn forget_past(self, phase: u32, mut is_past: impl FnMut(StepId) -> bool) {
+        let first = self.first.load(Ordering::Relaxed);
+        if (first >> 32) as u32 == phase {
+            return;
+        }
+        self.first.store(u64::from(phase) << 32 | u64::from(first as u32), Ordering::Relaxed);
+        let mut is_past = |stamp: Stamp| stamp.entry().is_none_or(|Entry { step, .. }| is_past(step));
+        for unit in self.units {
+            let Byte { mut write, mut english, mut hebrew } = unit.load();
+            if is_past(write) {
+                write = Stamp::default();
+            }
+            if is_past(english) && is_past(hebrew) {
+                (english, hebrew) = Default::default();
+            }
+            let left = Byte { write, english, hebrew };
+            if left != unit.load() {
+                self.change(|_| unit.store(left));
+            }
+        }
+    }
+
     /// Forgets some bytes.
     pub(super) fn forget(self, mask: u8) {
         self.change(|_| self.units_of(mask).for_each(|(_, unit)| unit.store(Byte::default())));
@@ -292,6 +317,11 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             return Some(true);
         }
         let mut locked = word.lock_bytes()?;
+        locked.bytes().forget_past(self.phase.load(Ordering::Acquire), |step| self.has_passed(worker, step));
+        if locked.bytes().is_empty() {
+            locked.forget(0xff);
+            return None;
+        }
         if !locked.bytes().has_room_for(mask) {
             locked.spread();
         }

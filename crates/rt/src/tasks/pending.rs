@@ -13,7 +13,7 @@
 
 use super::plain::{Done, past};
 use super::sites::LINE_BYTES;
-use super::words::{self, Simple, TaskWord, number_of};
+use super::words::{self, Form, Simple, TaskWord, number_of};
 use super::{TaskDriver, Worker, sites, step};
 use crate::driver::REFUSED;
 use crate::layout::{PAGE_BYTES, WORD_BYTES};
@@ -273,7 +273,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let old = word.load();
         let bytes = (((1u32 << size) - 1) << offset) as u8;
         let is_read = kind == AccessKind::Read;
-        let Some(simple) = Simple::of(old, bytes) else {
+        let without_past =
+            |worker| if words::is_record(old) { None } else { self.without_past(worker, old, bytes) };
+        let Some(simple) = Simple::of(old, bytes).or_else(|| without_past(worker)) else {
             return is_read && self.read_covered_bytes(thread, (addr, size), bytes, old);
         };
         let me = number_of(worker.step);
@@ -289,6 +291,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         line.put((addr, bytes), is_read, place, || word.used_in_line());
         word.set(new);
         true
+    }
+
+    /// What is left of a word when it has nothing to remember but what comes before all that is still to come: programs that do the same again
+    /// and again, with all tasks waited for in between, access other parts of their words each time. None: there is something else.
+    #[inline(never)]
+    fn without_past(&self, worker: &mut Worker, old: u64, bytes: u8) -> Option<Simple> {
+        let form = Form::of(old)?;
+        if self.is_all_past(worker, form) { Simple::of(0, bytes) } else { None }
     }
 
     /// The same for whole words of a line, side by side, that remember the same.

@@ -6,7 +6,8 @@
 //! | write | no parallel step has read or written the bytes | in place of all that comes before it, if it covers that |
 //!
 //! A write makes earlier reads superfluous: whoever is parallel to such a read and comes later is parallel to the write as
-//! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`.
+//! well. Of reads the last in English and in Hebrew order are kept, as by `keirin_core::analysis::tasks::kept`. A word that remembers only what
+//! comes before all that is still to come is as good as one that remembers nothing.
 
 use super::bytes::Bytes;
 use super::sites::{self, OwnedLine};
@@ -154,6 +155,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     Some(form) => form,
                     None => return Done::No,
                 },
+                _ if self.is_all_past(worker, form) => Form::NOTHING,
                 _ => form,
             };
             let change = match kind {
@@ -161,8 +163,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 AccessKind::Write => self.write(worker, form, (addr, mask), place),
             };
             let new = match change {
-                // The hooks do not look at halves.
-                Change::Nothing if matches!(form, Form::Halves { .. }) => return Done::Unknown,
+                // The hooks do not look at halves and parts.
+                Change::Nothing if matches!(form, Form::Halves { .. } | Form::Part { .. }) => {
+                    return Done::Unknown;
+                }
                 Change::Nothing => return Done::Known,
                 Change::Unknown => return Done::Unknown,
                 Change::Full => None,
@@ -356,6 +360,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 let form = Form::Plain { write, written, read: me, read_bytes: 0xff };
                 if behind { Change::Front(form) } else { Change::To(form, false, true) }
             }
+            Form::Part { rest, part, bytes } => match is_of(me, (rest, part, bytes), mask) {
+                true => Change::Nothing,
+                false => Change::Full,
+            },
             Form::UnderLocks { .. } => Change::Full,
         }
     }
@@ -404,6 +412,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                         let steps = if mask == 0x0f { [me, write] } else { [write, me] };
                         let form = Form::Halves { steps, kind: AccessKind::Write, behind: false };
                         return Change::To(form, true, false);
+                    } else if written == 0xff && read == 0 && write != me {
+                        return Change::To(Form::Part { rest: write, part: me, bytes: mask }, false, true);
                     } else {
                         return Change::Full;
                     };
@@ -456,9 +466,30 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 steps[half] = me;
                 Change::To(Form::Halves { steps, kind, behind }, true, false)
             }
+            Form::Part { rest, part, bytes } => {
+                if is_of(me, (rest, part, bytes), mask) {
+                    return Change::Nothing;
+                }
+                let ordered = (mask & !bytes == 0 || before(rest, worker))
+                    && (mask & bytes == 0 || before(part, worker));
+                match ordered && bytes & !mask == 0 {
+                    false => Change::Full,
+                    true if mask == 0xff => {
+                        let form = Form::Plain { write: me, written: mask, read: 0, read_bytes: 0 };
+                        Change::To(form, true, false)
+                    }
+                    true => Change::To(Form::Part { rest, part: me, bytes: mask }, false, true),
+                }
+            }
             Form::UnderLocks { .. } => Change::Full,
         }
     }
+}
+
+/// True if a step has written some bytes of a word, of which one step has written a part after another one had written all.
+#[inline(always)]
+fn is_of(step: u64, (rest, part, bytes): (u64, u64, u8), mask: u8) -> bool {
+    (mask & !bytes == 0 || rest == step) && (mask & bytes == 0 || part == step)
 }
 
 /// True if what wrote some bytes of a word stands at one place.

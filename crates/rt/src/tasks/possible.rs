@@ -40,7 +40,7 @@ pub(super) use table::Possible;
 use super::plain::past;
 use super::sites::LINE_BYTES;
 use super::words::{self, Form, TaskWord, number_of};
-use super::{Look, TaskDriver, Worker, step};
+use super::{Look, TaskDriver, Worker, step, under_locks};
 use crate::layout::{self, WORD_BYTES};
 use crate::places::{self, PlaceNumber};
 use crate::shadow::{Cells, words as words_of};
@@ -215,9 +215,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         let mut next = from;
         while next < to {
             let end = to.min((next | (LINE_BYTES - 1)) + 1);
-            let (numbers, locks) = TaskWord::load_settled(next, end);
+            let (numbers, of_line) = TaskWord::load_settled(next, end);
             for ((word, mask), number) in words_of(next, end - next).zip(numbers) {
-                if !self.is_apart(worker, (kind, mask), number, locks) {
+                if !self.is_apart(worker, (kind, mask), number, Some(of_line)) {
                     self.on_cells(word, |cells| {
                         let what = (kind, word, mask);
                         self.access_beside(worker, findings, at, what, false, Look::Compare(cells));
@@ -234,8 +234,8 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     fn is_clearly_apart(&self, worker: &mut Worker, kind: AccessKind, (from, to): (usize, usize)) -> bool {
         words_of(from, to - from).all(|(word, mask)| {
             let number = TaskWord::of(word).load();
-            // Of no locks: who holds none is not kept from anybody by them.
-            self.is_apart(worker, (kind, mask), number, LocksetId::EMPTY)
+            // The word and what its line has of its locks need not belong together.
+            self.is_apart(worker, (kind, mask), number, None)
         })
     }
 
@@ -314,14 +314,14 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
     }
 
     /// True if the word tells, without a record, that all in it that an access may conflict with comes before the running step, or is kept from
-    /// it by locks; `locks` are those that words of the line are about.
+    /// it by locks; `of_line` is what its line has of these, if that is known.
     #[inline]
     fn is_apart(
         &self,
         worker: &mut Worker,
         (kind, mask): (AccessKind, u8),
         number: u64,
-        locks: LocksetId,
+        of_line: Option<u32>,
     ) -> bool {
         let me = number_of(worker.step);
         let mut is_before = |step: u64| step == me || self.relation(worker, past(step)) == Relation::Before;
@@ -339,11 +339,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                     || ((mask & 0x0f == 0 || is_before(steps[0]))
                         && (mask & 0xf0 == 0 || is_before(steps[1])))
             }
-            Some(Form::UnderLocks { english, hebrew, kind }) => {
-                (!is_write && kind == AccessKind::Read) || (is_before(english) && is_before(hebrew)) || {
-                    let (locksets, _) = worker.sets.get_or_insert_default().up_to_date(&self.sets);
-                    locksets.excludes(locks, worker.data.history.locks())
-                }
+            Some(Form::Part { rest, part, bytes }) => {
+                (mask & !bytes == 0 || is_before(rest)) && (mask & bytes == 0 || is_before(part))
+            }
+            Some(Form::UnderLocks { english, hebrew, kind, locks }) => {
+                (!is_write && kind == AccessKind::Read)
+                    || (is_before(english) && is_before(hebrew))
+                    || of_line.is_some_and(|of_line| {
+                        let (locksets, _) = worker.sets.get_or_insert_default().up_to_date(&self.sets);
+                        locksets.excludes(under_locks::locks_of(locks, of_line), worker.data.history.locks())
+                    })
             }
             _ => false,
         }
@@ -585,11 +590,14 @@ fn is_done((word, mask): (usize, u8), kind: AccessKind, me: u64, locks: LocksetI
                 && (mask & 0x0f == 0 || steps[0] == me)
                 && (mask & 0xf0 == 0 || steps[1] == me)
         }
+        Some(Form::Part { rest, part, bytes }) => {
+            (mask & !bytes == 0 || rest == me) && (mask & bytes == 0 || part == me)
+        }
         Some(Form::UnderLocks { english, hebrew, .. }) if english == me || hebrew == me => {
-            // The line tells which locks it is about.
+            // The line has a part of the number of its locks.
             let ([number, ..], of_line) = TaskWord::load_settled(word, word + WORD_BYTES);
-            matches!(Form::of(number), Some(Form::UnderLocks { kind: done, .. }) if of_line == locks
-                && (is_read || done == AccessKind::Write))
+            matches!(Form::of(number), Some(Form::UnderLocks { kind: done, locks: of_word, .. })
+                if under_locks::locks_of(of_word, of_line) == locks && (is_read || done == AccessKind::Write))
         }
         Some(Form::UnderLocks { .. }) | None => false,
     }

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | 0 to 21 | the place of the write that stands behind the reads of those words that remember two reads and say so |
 //! | 22 to 46 | its step |
-//! | 47 to 63 | the locks of those words that remember accesses under locks |
+//! | 47 to 63 | the upper bits of the number of the locks of those words that remember accesses under some |
 //!
 //! **Who may touch what.** Everybody reads. Who has set the bit of the line ([`own`]) changes its numbers, and those words of the line that are
 //! no records: so that one locked instruction is enough for many words that lie side by side. Tables belong to the line until
@@ -41,8 +41,7 @@ const NEWER_SHIFT: u32 = 2 * PLACE_BITS;
 const OWNED: u64 = 1 << 62;
 /// Of the third number.
 const LOCKS_SHIFT: u32 = 47;
-/// Sets of locks with greater numbers have no room there.
-pub(super) const MOST_LOCKS: u32 = (1 << (64 - LOCKS_SHIFT)) - 1;
+pub(super) const LOCKS_BITS: u32 = 64 - LOCKS_SHIFT;
 const BEHIND: u64 = (1 << LOCKS_SHIFT) - 1;
 const TABLE: u64 = 1 << 63;
 
@@ -236,9 +235,9 @@ impl OwnedLine {
         self.put_for_line(addr, BEHIND, step << PLACE_BITS | u64::from(place) & PLACE, used)
     }
 
-    /// Sets the locks of a word that remembers accesses under some, in the same way.
-    pub(super) fn put_locks(&mut self, addr: usize, locks: u32, used: impl Fn() -> bool) -> bool {
-        self.put_for_line(addr, !BEHIND, u64::from(locks) << LOCKS_SHIFT, used)
+    /// Sets what the line has of the locks of a word that remembers accesses under some, in the same way.
+    pub(super) fn put_locks(&mut self, addr: usize, upper: u32, used: impl Fn() -> bool) -> bool {
+        self.put_for_line(addr, !BEHIND, u64::from(upper) << LOCKS_SHIFT, used)
     }
 
     /// Sets some bits of the third number.
@@ -246,7 +245,7 @@ impl OwnedLine {
         let entry = behind(addr);
         let old = entry.load(Ordering::Relaxed);
         if old & bits != new {
-            if old & bits != 0 && used() {
+            if used() {
                 return false;
             }
             entry.store(old & !bits | new, Ordering::Release);
@@ -300,7 +299,7 @@ pub(super) fn write_behind(addr: usize) -> (u64, PlaceNumber) {
     ((number & BEHIND) >> PLACE_BITS, (number & PLACE) as PlaceNumber)
 }
 
-/// The locks of a word that remembers accesses under some.
+/// What a line has of the locks of those words that remember accesses under some.
 #[inline(always)]
 pub(super) fn locks(addr: usize) -> u32 {
     (behind(addr).load(Ordering::Acquire) >> LOCKS_SHIFT) as u32

@@ -186,8 +186,12 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 Some(Form::Halves { steps, kind, behind }) => {
                     Form::Halves { steps: steps.map(stand_in), kind, behind }
                 }
-                Some(Form::UnderLocks { english, hebrew, kind }) => {
-                    Form::UnderLocks { english: stand_in(english), hebrew: stand_in(hebrew), kind }
+                Some(Form::Part { rest, part, bytes }) => {
+                    Form::Part { rest: stand_in(rest), part: stand_in(part), bytes }
+                }
+                Some(Form::UnderLocks { english, hebrew, kind, locks }) => {
+                    let (english, hebrew) = (stand_in(english), stand_in(hebrew));
+                    Form::UnderLocks { english, hebrew, kind, locks }
                 }
                 None => {
                     if let Some(locked) = word.lock_bytes() {

@@ -6,6 +6,7 @@ mod sections;
 mod together;
 
 use super::TaskDriver;
+use super::words::{self, TaskWord};
 use crate::abi::access::{self, SLOW, SLOW_AT};
 use crate::thread::{Registry, Thread};
 use crate::watch::Ranges;
@@ -344,7 +345,7 @@ struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        super::words::forget_all(self.address, 4096);
+        words::forget_all(self.address, 4096);
         Registry::with(|registry| {
             if let Some(entry) = registry.entry(self.thread) {
                 entry.ended = true;
@@ -577,6 +578,25 @@ fn the_same_locks_in_another_step_are_told_again() {
     let races = || PtRacer { goes_on: true };
     let found = compare(&deeds, races(), &races(), 8).unwrap_or_else(|difference| panic!("{difference}"));
     assert_eq!(found, 1);
+}
+
+/// Words of a line that are accessed under a lock each remember that themselves; so many sets of locks that their numbers differ in the part that the
+/// line has need a record.
+#[test]
+fn neighbours_with_a_lock_each_need_no_records() {
+    let case = Case::new(PtRacer { goes_on: true });
+    let (driver, memory) = (&case.driver, case.memory.address);
+    // SAFETY: it was just made, and belongs to this thread until the end of the test.
+    let thread = unsafe { &mut *case.thread };
+    driver.structure(thread, Op::Spawn { task: TaskId(1) }, 1);
+    let locks = 1 << words::LOCKS_BITS;
+    for index in 0..=locks {
+        let (lock, word) = (memory + 0x800 + index * 8, memory + index % 8 * 8);
+        driver.lock_acquired(thread, lock, LockMode::Exclusive, 1);
+        assert_eq!(driver.short_access(thread, AccessKind::Write, (word, 8), 0x80, 0x80), index + 1 < locks);
+        driver.lock_released(thread, lock, 1);
+        assert_eq!(TaskWord::of(word).is_under_locks(), index + 1 < locks);
+    }
 }
 
 proptest! {

@@ -9,13 +9,14 @@
 //! | writes by others | read | pending: most such reads are followed by a write of the same, and then tell nothing |
 //! | reads by the step, or before it | write | the write: who races with those reads races with it |
 //!
-//! All else is looked at in full, and so are reads that are still pending when the step or its locks change. The locks are the same for all such words of a line, because there is no room in the words; they
-//! exclude each other, so that no two of these accesses race.
+//! All else is looked at in full, and so are reads that are still pending when the step or its locks change. The locks exclude each other, so that
+//! no two of these accesses race. A word has the lower bits of their number, and its line the upper ones, for which there is no room in the words:
+//! words that lie side by side may have a lock each.
 
 use super::pending::Run;
 use super::plain::{Done, past};
 use super::sites;
-use super::words::{self, Form, TaskWord, number_of, step_of};
+use super::words::{self, Form, LOCKS_BITS, TaskWord, number_of, step_of};
 use super::{TaskDriver, Worker};
 use crate::layout::WORD_BYTES;
 use crate::places::PlaceNumber;
@@ -33,23 +34,38 @@ const MOST_READS: usize = 64;
 
 /// What a word remembers of accesses under locks, if that is its form.
 pub(super) fn accesses(form: Form, addr: usize) -> Option<UnderLocks> {
-    let Form::UnderLocks { english, hebrew, kind } = form else { return None };
+    let Form::UnderLocks { english, hebrew, kind, locks } = form else { return None };
     let entry =
         |step: u64, second: bool| Entry { step: step_of(step), site: SiteId(sites::get(addr, second)) };
-    let locks = LocksetId::of_number(sites::locks(addr));
+    let locks = locks_of(locks, sites::locks(addr));
     Some(UnderLocks { locks, kind, two: (entry(english, false), entry(hebrew, true)) })
 }
 
 /// The number that stands for accesses under locks, of a word which the caller owns, if they fit. Their places are where they belong then.
 pub(super) fn put_packed(word: &TaskWord, addr: usize, accesses: UnderLocks) -> Option<u64> {
     let UnderLocks { locks, kind, two: (english, hebrew) } = accesses;
+    let (locks, of_line) = parts_of(locks)?;
     let mut line = sites::own(addr)?;
-    if locks.number() > sites::MOST_LOCKS || !line.put_locks(addr, locks.number(), || others_are(word)) {
+    if !line.put_locks(addr, of_line, || others_are(word)) {
         return None;
     }
     line.put((addr, 0xff), false, english.site.0, || word.used_in_line());
     line.put((addr, 0xff), true, hebrew.site.0, || word.used_in_line());
-    Form::UnderLocks { english: number_of(english.step), hebrew: number_of(hebrew.step), kind }.number()
+    let (english, hebrew) = (number_of(english.step), number_of(hebrew.step));
+    Form::UnderLocks { english, hebrew, kind, locks }.number()
+}
+
+/// What a word has of the number of its locks, and what its line has. None: there is no room for such a number.
+#[inline]
+fn parts_of(locks: LocksetId) -> Option<(u32, u32)> {
+    let (of_word, of_line) = (locks.number() & ((1 << LOCKS_BITS) - 1), locks.number() >> LOCKS_BITS);
+    (of_line >> sites::LOCKS_BITS == 0).then_some((of_word, of_line))
+}
+
+/// The locks of which a word has one part and its line the other one.
+#[inline]
+pub(super) fn locks_of(of_word: u32, of_line: u32) -> LocksetId {
+    LocksetId::of_number(of_line << LOCKS_BITS | of_word)
 }
 
 /// True if other words of the line are about accesses under locks.
@@ -92,12 +108,9 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
         addr: usize,
         place: PlaceNumber,
     ) -> Done {
-        let locks = worker.data.history.locks();
-        if !A::KEEPS_UNDER_LOCKS
-            || worker.step.0 >= words::MOST_STEPS
-            || locks.number() > sites::MOST_LOCKS
-            || !self.exclude_each_other(worker, locks)
-        {
+        let now = worker.data.history.locks();
+        let Some((locks, of_line)) = parts_of(now).filter(|_| A::KEEPS_UNDER_LOCKS) else { return Done::No };
+        if worker.step.0 >= words::MOST_STEPS || !self.exclude_each_other(worker, now) {
             return Done::No;
         }
         let word = TaskWord::of(addr);
@@ -114,8 +127,10 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             }
             (me, me, kind)
         } else {
-            let Form::UnderLocks { english, hebrew, kind: before } = form else { return Done::No };
-            if sites::locks(addr) != locks.number() {
+            let Form::UnderLocks { english, hebrew, kind: before, locks: others } = form else {
+                return Done::No;
+            };
+            if others != locks || sites::locks(addr) != of_line {
                 return Done::No;
             }
             let mine = english == me || hebrew == me;
@@ -149,16 +164,16 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
                 }
             }
         };
-        let Some(new) = (Form::UnderLocks { english, hebrew, kind }).number() else { return Done::No };
+        let Some(new) = (Form::UnderLocks { english, hebrew, kind, locks }).number() else { return Done::No };
         if new == old {
             return Done::Unknown;
         }
         let Some(mut line) = word.own_as(old) else { return Done::No };
         // The locks may be others than those that were seen, if the word was something else for a while.
         let fits = if anew {
-            line.put_locks(addr, locks.number(), || others_are(word))
+            line.put_locks(addr, of_line, || others_are(word))
         } else {
-            sites::locks(addr) == locks.number()
+            sites::locks(addr) == of_line
         };
         if !fits {
             return Done::No;
@@ -197,6 +212,7 @@ impl<A: KeepsPlain + Sync> TaskDriver<A> {
             Form::Readers { english, hebrew, behind: false, .. }
             | Form::UnderLocks { english, hebrew, .. } => self.are_past(worker, [english, hebrew]),
             Form::Halves { steps, behind: false, .. } => self.are_past(worker, steps),
+            Form::Part { rest, part, .. } => self.are_past(worker, [rest, part]),
             Form::Readers { .. } | Form::Halves { .. } => false,
         }
     }

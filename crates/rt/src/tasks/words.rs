@@ -4,12 +4,13 @@
 //! |---|---|---|---|---|
 //! | 00 | the step that wrote last | a step that read | bytes that were written | bytes that were read |
 //! | 01 | the step of the last read in English order | in Hebrew order | 8: there is a write behind | bytes that were read |
-//! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | |
-//! | 110 | the step of the last access in English order | in Hebrew order | | 3: they wrote |
+//! | 11 | the step that accessed the lower half last | the upper half | 8: there is a write behind; 9: they wrote | none |
+//! | 11 | the step that wrote all bytes | the step that wrote some of them since then | | these bytes |
+//! | 110 | the step of the last access in English order | in Hebrew order | the number of the locks, from bit 4 on | 3: they wrote |
 //! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of two stretches; below: address of these or of a [`super::records::Record`] | | | |
 //!
-//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fourth form is of accesses of all bytes under locks, which are
-//! the same for the whole line as well ([`super::under_locks`]).
+//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fourth form is of accesses of all bytes under locks
+//! ([`super::under_locks`]); the upper bits of the number of these are the same for the whole line as well.
 //!
 //! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first three forms are accesses without
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
@@ -29,7 +30,6 @@ use crate::shadow::{pages, words};
 use keirin_core::analysis::tasks::kept::Entry;
 use keirin_core::analysis::tasks::plain::{KeepsPlain, Plain};
 use keirin_core::event::{AccessKind, SiteId};
-use keirin_core::lockset::LocksetId;
 use keirin_core::sptree::StepId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -52,6 +52,10 @@ const UNDER_LOCKS: u64 = 6;
 /// What tells records and tables from all other forms.
 pub(super) const LEAD: u64 = 7;
 const WRITES_UNDER_LOCKS: u64 = 1 << 3;
+/// Where a word has the lower bits of the number of its locks.
+const LOCKS_SHIFT: u32 = 4;
+/// So many. In tests fewer, so that few locks come to the upper ones.
+pub(super) const LOCKS_BITS: u32 = if cfg!(test) { 2 } else { SECOND_SHIFT - LOCKS_SHIFT };
 const BEHIND: u64 = 1 << 8;
 const WRITES: u64 = 1 << 9;
 pub(super) const LOCKED: u64 = 1 << 63;
@@ -77,6 +81,12 @@ pub(super) fn step_of(number: u64) -> StepId {
 #[inline(always)]
 pub(super) fn has_behind(number: u64) -> bool {
     number & BEHIND != 0 && matches!(number & FORM, READERS | HALVES)
+}
+
+/// True if a number leads to a record or a table.
+#[inline(always)]
+pub(super) fn is_record(number: u64) -> bool {
+    number & LEAD == RECORD
 }
 
 /// The two steps of a word in which a write and a read, if they are there, are of all bytes. None: it is something else.
@@ -188,8 +198,10 @@ pub(super) enum Form {
     Readers { english: u64, hebrew: u64, bytes: u8, behind: bool },
     /// Accesses of one kind, a step for each half, and perhaps a write of all bytes behind reads.
     Halves { steps: [u64; 2], kind: AccessKind, behind: bool },
-    /// Accesses of one kind of all bytes under locks: see [`super::under_locks`].
-    UnderLocks { english: u64, hebrew: u64, kind: AccessKind },
+    /// A write of all bytes, and a later one of some of them. Its place is the second one.
+    Part { rest: u64, part: u64, bytes: u8 },
+    /// Accesses of one kind of all bytes under locks, with the lower bits of their number: see [`super::under_locks`].
+    UnderLocks { english: u64, hebrew: u64, kind: AccessKind, locks: u32 },
 }
 
 impl Form {
@@ -208,6 +220,7 @@ impl Form {
             READERS => {
                 Some(Self::Readers { english: first, hebrew: second, bytes, behind: number & BEHIND != 0 })
             }
+            HALVES if bytes != 0 => Some(Self::Part { rest: first, part: second, bytes }),
             HALVES => {
                 let kind = if number & WRITES != 0 { AccessKind::Write } else { AccessKind::Read };
                 Some(Self::Halves { steps: [first, second], kind, behind: number & BEHIND != 0 })
@@ -215,7 +228,8 @@ impl Form {
             _ if number & LEAD == UNDER_LOCKS => {
                 let wrote = number & WRITES_UNDER_LOCKS != 0;
                 let kind = if wrote { AccessKind::Write } else { AccessKind::Read };
-                Some(Self::UnderLocks { english: first, hebrew: second, kind })
+                let locks = (number >> LOCKS_SHIFT) as u32 & ((1 << LOCKS_BITS) - 1);
+                Some(Self::UnderLocks { english: first, hebrew: second, kind, locks })
             }
             _ => None,
         }
@@ -247,9 +261,13 @@ impl Form {
                     | if kind == AccessKind::Write { WRITES } else { 0 }
                     | HALVES
             }
-            Self::UnderLocks { english, hebrew, kind } => {
+            Self::Part { rest, part, bytes } => {
+                rest << FIRST_SHIFT | part << SECOND_SHIFT | code(bytes)? << SECOND_BYTES_SHIFT | HALVES
+            }
+            Self::UnderLocks { english, hebrew, kind, locks } => {
                 english << FIRST_SHIFT
                     | hebrew << SECOND_SHIFT
+                    | u64::from(locks) << LOCKS_SHIFT
                     | if kind == AccessKind::Write { WRITES_UNDER_LOCKS } else { 0 }
                     | UNDER_LOCKS
             }
@@ -297,6 +315,12 @@ impl Form {
                     AccessKind::Write => Plain { write: Some(entry(step, false, bytes)), reads: None },
                 };
                 vec![(0x0f, plain(low, 0x0f)), (0xf0, plain(high, 0xf0))]
+            }
+            Self::Part { rest, part, bytes } => {
+                let plain = |entry: Entry| Plain { write: Some(entry), reads: None };
+                let rest = parts(!bytes, true, false).map(|bytes| (bytes, plain(entry(rest, false, bytes))));
+                rest.chain(parts(bytes, false, true).map(|bytes| (bytes, plain(entry(part, true, bytes)))))
+                    .collect()
             }
             Self::UnderLocks { .. } => Vec::new(),
         }
@@ -384,15 +408,15 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
-    /// What the words of a range in one line are when nobody changes them, and the locks of those that are about some. Who has let others see
+    /// What the words of a range in one line are when nobody changes them, and what the line has of the locks of those that are about some. Who has let others see
     /// something before, and then asks this, sees all accesses of threads that have not seen it when they looked for it after their access: they
     /// had the line until their access could be seen.
     #[inline]
-    pub(super) fn load_settled(from: usize, to: usize) -> ([u64; LINE_BYTES / WORD_BYTES], LocksetId) {
+    pub(super) fn load_settled(from: usize, to: usize) -> ([u64; LINE_BYTES / WORD_BYTES], u32) {
         let _line = sites::own(from);
         let mut words = (from & !(WORD_BYTES - 1)..to).step_by(WORD_BYTES);
         let numbers = std::array::from_fn(|_| words.next().map_or(0, |word| Self::of(word).load()));
-        (numbers, LocksetId::of_number(sites::locks(from)))
+        (numbers, sites::locks(from))
     }
 
     /// Takes what a record or a table is, if it is still that.
@@ -458,8 +482,10 @@ impl TaskWord {
                     Form::Readers { english, hebrew, bytes: bytes & !mask, behind }
                 }
                 // Seldom, and a record knows how.
-                Some(Form::Halves { .. } | Form::UnderLocks { .. }) if mask != 0xff => return false,
-                Some(Form::Halves { .. } | Form::UnderLocks { .. }) => Form::NOTHING,
+                Some(Form::Halves { .. } | Form::Part { .. } | Form::UnderLocks { .. }) if mask != 0xff => {
+                    return false;
+                }
+                Some(Form::Halves { .. } | Form::Part { .. } | Form::UnderLocks { .. }) => Form::NOTHING,
             };
             let Some(new) = changed.number() else { return false };
             if self.exchange(old, new) || !crate::watch::is_on() {
