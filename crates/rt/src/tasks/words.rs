@@ -9,10 +9,10 @@
 //! | 110 | the step of the last access in English order | in Hebrew order | the number of the locks, from bit 4 on | 3: they wrote |
 //! | 010 | 63: locked; 62: it is [`super::bytes::Bytes`]; 61: of two stretches; below: address of these or of a [`super::records::Record`] | | | |
 //!
-//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fourth form is of accesses of all bytes under locks
+//! A write *behind* is one for the whole line, see [`sites`], and of the same bytes. The fifth form is of accesses of all bytes under locks
 //! ([`super::under_locks`]); the upper bits of the number of these are the same for the whole line as well.
 //!
-//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first three forms are accesses without
+//! Steps are one more than their number, 0 is none; bytes are [runs]. What stands in the first four forms are accesses without
 //! locks, outside of blocks, that every analysis remembers alike ([`Plain`]). What does not fit goes into a table of [`super::bytes`] if
 //! it is such accesses, else into a record, with a cell of the analysis for each stretch of bytes, and comes back when it fits again.
 //!
@@ -408,9 +408,9 @@ impl TaskWord {
         self.0.load(Ordering::Acquire)
     }
 
-    /// What the words of a range in one line are when nobody changes them, and what the line has of the locks of those that are about some. Who has let others see
-    /// something before, and then asks this, sees all accesses of threads that have not seen it when they looked for it after their access: they
-    /// had the line until their access could be seen.
+    /// What the words of a range in one line are when nobody changes them, and what the line has of the locks of those that are about some. Who has
+    /// let others see something before, and then asks this, sees all accesses of threads that have not seen it when they looked for it after their
+    /// access: they had the line until their access could be seen.
     #[inline]
     pub(super) fn load_settled(from: usize, to: usize) -> ([u64; LINE_BYTES / WORD_BYTES], u32) {
         let _line = sites::own(from);
