@@ -30,7 +30,7 @@ use std::process::Command;
 const PLAIN: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
 /// The variables of the runtime that programs see: what the pass has them look at.
-const VARIABLES: [&str; 3] = ["__keirin_other_sides", "__keirin_repeats", "__keirin_known_3"];
+const VARIABLES: [&str; 3] = ["__keirin_other_sides", "__keirin_repeats", "__keirin_known_2"];
 
 /// Variables of cargo that a nested cargo shall see: where packages come from, and the tokens for parallel jobs.
 const KEPT: [&str; 8] = [

@@ -40,7 +40,7 @@ public:
   static constexpr const char *Seldom = "keirin-seldom";
 
 private:
-  static constexpr const char *Patterns = "__keirin_known_3";
+  static constexpr const char *Patterns = "__keirin_known_2";
   static constexpr uint64_t WordsMask = 0xffffffffff8, ShadowBase = 0x100000000000;
   /// The bits of a word that tells that a step has written all bytes, and of one that tells that it has read them.
   static constexpr uint64_t WroteMask = 0xffffff8000003f03, ReadMask = 0x7fffffc0fe;
@@ -52,15 +52,28 @@ private:
     unsigned Words;
   };
 
-  /// Where in the patterns that of a word stands that the running step has read, and of one that it has written.
-  enum Which : unsigned { Read, Wrote };
-  /// In the place of the second one: nothing need be told. No word looks like it.
-  static constexpr uint64_t NothingTold = 1;
-
-  /// Looks whether the step has read all of the words, and whether it has written all of them. Of others the hook knows more.
   void look(CallInst *Call, bool Write, unsigned Words) {
+    MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
     IRBuilder<> At(Call);
     At.SetCurrentDebugLocation(Call->getDebugLoc());
+    // The patterns of a read and of a write by the running step; zeros if there is none, ones if nothing need be told.
+    Value *Wrote = pattern(At, 1);
+    Value *AllKnown = ConstantInt::get(Word, 1);
+    BasicBlock *Before = Call->getParent();
+    Instruction *Told = SplitBlockAndInsertIfThen(At.CreateICmpULE(Wrote, AllKnown), Call, false, Weights);
+    BasicBlock *Slow = Told->getParent(), *Behind = Call->getParent();
+    // From here: Before goes to Slow or to Behind, which begins with the call. What is to be looked at stands in between.
+    BasicBlock *Look = BasicBlock::Create(M.getContext(), "", Behind->getParent(), Slow);
+    auto *Fork = cast<BranchInst>(Before->getTerminator());
+    Fork->setSuccessor(Fork->getSuccessor(0) == Slow ? 1 : 0, Look);
+    // Who comes there because of the look is asked once more, which is next to nothing beside the call.
+    At.SetInsertPoint(Told);
+    At.SetCurrentDebugLocation(Call->getDebugLoc());
+    Instruction *Tells = SplitBlockAndInsertIfThen(At.CreateICmpNE(Wrote, AllKnown), Told, false);
+    Call->moveBefore(Tells);
+    // Two of them that are made one would have no place.
+    Call->addFnAttr(Attribute::NoMerge);
+    At.SetInsertPoint(Look);
     Value *Address = At.CreatePtrToInt(Call->getArgOperand(0), Word);
     Value *Shadow = At.CreateAdd(At.CreateAnd(Address, WordsMask), ConstantInt::get(Word, ShadowBase));
     Value *First = At.CreateIntToPtr(Shadow, PointerType::get(M.getContext(), 0));
@@ -70,26 +83,14 @@ private:
       unwatched(Each);
       Now.push_back(Each);
     }
+    // All were read, or all were written. Of others the hook knows more.
+    Value *New = differ(At, Now, Wrote, WroteMask);
     if (!Write)
-      goOnIf(At, differ(At, Now, pattern(At, Read), ReadMask));
-    Value *Written = pattern(At, Wrote);
-    goOnIf(At, differ(At, Now, Written, WroteMask));
-    goOnIf(At, At.CreateICmpNE(Written, ConstantInt::get(Word, NothingTold)));
-    Call->moveBefore(&*At.GetInsertPoint());
-    // Two of them that are made one would have no place.
-    Call->addFnAttr(Attribute::NoMerge);
+      New = At.CreateAnd(differ(At, Now, pattern(At, 0), ReadMask), New);
+    At.CreateCondBr(New, Slow, Behind, Weights);
   }
 
-  /// What follows is done only if something holds, which it seldom does.
-  void goOnIf(IRBuilder<> &At, Value *Condition) {
-    DebugLoc Place = At.getCurrentDebugLocation();
-    MDNode *Weights = MDBuilder(M.getContext()).createBranchWeights(1, 64);
-    At.SetInsertPoint(SplitBlockAndInsertIfThen(Condition, &*At.GetInsertPoint(), false, Weights));
-    At.SetCurrentDebugLocation(Place);
-  }
-
-  /// The patterns of a read and of a write by the running step.
-  Value *pattern(IRBuilder<> &At, Which Which) {
+  Value *pattern(IRBuilder<> &At, unsigned Which) {
     auto *Known = cast<GlobalVariable>(M.getOrInsertGlobal(Patterns, ArrayType::get(Word, 2)));
     Known->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
     Value *Own = At.CreateThreadLocalAddress(Known);

@@ -4,13 +4,12 @@
 //! Rust's `thread_local!` would call into the dynamic linker when this is part of a shared object; defined here by hand
 //! with the initial-exec model, it does not, and in an executable the linker turns it into a constant offset.
 
-use crate::tasks::patterns;
 use crate::thread::Thread;
 use std::arch::{asm, global_asm};
 use std::sync::atomic::Ordering;
 
 global_asm!(
-    ".section .tdata.__keirin_tls,\"awT\",@progbits",
+    ".section .tbss.__keirin_tls,\"awT\",@nobits",
     ".p2align 6",
     ".globl __keirin_tls",
     ".hidden __keirin_tls",
@@ -18,15 +17,13 @@ global_asm!(
     ".size __keirin_tls,128",
     "__keirin_tls:",
     ".zero 128",
-    ".globl __keirin_known_3",
-    ".type __keirin_known_3,@object",
-    ".size __keirin_known_3,16",
-    "__keirin_known_3:",
-    ".quad {read}, {wrote}",
+    ".globl __keirin_known_2",
+    ".type __keirin_known_2,@object",
+    ".size __keirin_known_2,16",
+    "__keirin_known_2:",
+    ".zero 16",
     ".zero 8",
     ".text",
-    read = const patterns(0)[0],
-    wrote = const patterns(0)[1],
 );
 
 /// Offset of the pointer to the [`Thread`].
@@ -64,16 +61,15 @@ const CREATES_WORKERS: usize = 112;
 /// Offset of the pointer to the task of a Rust program that this thread runs, if it is untold.
 const UNTOLD: usize = 120;
 
-/// Offsets of what a word of the shadow looks like whose bytes the step has all read, or written. Without a step, so that it must always be asked, it
-/// is what no word looks like. Programs look at them, under the name `__keirin_known_3` (`crates/pass/src/known.h`).
+/// Offsets of what a word of the shadow looks like whose bytes the step has all read, or written; 0: always ask; 1: nothing need be told. Programs
+/// look at them, under the name `__keirin_known_2` (`crates/pass/src/known.h`).
 const KNOWN_READ: usize = 128;
 const KNOWN_WROTE: usize = 136;
-/// In the place of the second one: nothing need be told. No step has such a pattern, as no word that tells of a write alone is odd; and no word looks
-/// like it.
-const NOTHING_TOLD: usize = 1;
 /// Offset of the pointer to the [`Thread`] again, behind what programs look at, if all that its calls of functions matter for is which of them are open;
 /// else 0.
 pub(crate) const COUNTS_CALLS: usize = 144;
+/// No step has such a pattern, as no word that tells of a write alone is odd.
+const ALL_KNOWN: usize = 1;
 
 #[inline(always)]
 fn get<const OFFSET: usize>() -> usize {
@@ -199,7 +195,7 @@ pub(crate) fn note() -> usize {
 #[inline]
 pub(crate) fn set_task(step: u64) {
     set::<TASK>(step as usize);
-    let [read, wrote] = patterns(step);
+    let [read, wrote] = if step == 0 { [0; 2] } else { crate::tasks::patterns(step) };
     set::<KNOWN_READ>(read as usize);
     set::<KNOWN_WROTE>(wrote as usize);
 }
@@ -208,8 +204,8 @@ pub(crate) fn set_task(step: u64) {
 #[inline]
 pub(crate) fn set_serial() {
     set::<TASK>(SERIAL as usize);
-    set::<KNOWN_READ>(patterns(0)[0] as usize);
-    set::<KNOWN_WROTE>(NOTHING_TOLD);
+    set::<KNOWN_READ>(ALL_KNOWN);
+    set::<KNOWN_WROTE>(ALL_KNOWN);
 }
 
 /// What [`set_task`] or [`set_serial`] has told.
@@ -254,11 +250,10 @@ impl TellsLess {
     /// # Safety
     /// The thread must not have ended.
     pub(crate) unsafe fn tell_all(&self) {
-        let [read, wrote] = patterns(0).map(|pattern| pattern as usize);
-        for (word, nobody) in self.words.into_iter().zip([0, read, wrote]) {
+        for word in self.words {
             // SAFETY: the words of a thread are there as long as it is. Whatever it writes there itself at the same time, one of both
-            // is read then, and either is right: nobody's lets it tell more.
-            unsafe { (*word.cast::<std::sync::atomic::AtomicUsize>()).store(nobody, Ordering::Relaxed) };
+            // is read then, and either is right: zero lets it tell more.
+            unsafe { (*word.cast::<std::sync::atomic::AtomicUsize>()).store(0, Ordering::Relaxed) };
         }
     }
 }

@@ -21,8 +21,8 @@ __attribute__((constructor)) static void listens(void) {
   if (getenv("FAKE_RACES")) __keirin_repeats = 0;
 }
 
-/* What the shadow looks like that makes a call of a hook superfluous. There is none: no word has bytes without a step. */
-_Thread_local uint64_t __keirin_known_3[2] = {0xfc, 0x3f00};
+/* What the shadow looks like that makes a call of a hook superfluous. There is none. */
+_Thread_local uint64_t __keirin_known_2[2];
 
 static uint32_t reads;
 static int quiet = 1;

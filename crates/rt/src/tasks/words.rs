@@ -114,8 +114,8 @@ pub(super) fn read_by(english: u64, hebrew: u64) -> u64 {
 }
 
 /// What a word looks like, in [`READ_MASK`] and [`WROTE_MASK`], that tells that a step has read all bytes, and that it has written them.
-/// Programs that were built with `--lean` look for it themselves. No word looks like those of step 0.
-pub(crate) const fn patterns(step: u64) -> [u64; 2] {
+/// Programs that were built with `--lean` look for it themselves.
+pub(crate) fn patterns(step: u64) -> [u64; 2] {
     [step << SECOND_SHIFT | runs::ALL << SECOND_BYTES_SHIFT, written_only(step)]
 }
 
@@ -185,7 +185,7 @@ pub(super) fn with_read(number: u64, step: u64) -> u64 {
 
 /// The word after a write of all bytes that comes after all that is there.
 #[inline(always)]
-pub(super) const fn written_only(step: u64) -> u64 {
+pub(super) fn written_only(step: u64) -> u64 {
     step << FIRST_SHIFT | runs::ALL << FIRST_BYTES_SHIFT | PLAIN
 }
 
