@@ -2,9 +2,8 @@
 // runtime what the sanitizer's calls do not: what the other side of a branch would do, what branches depend on, values, and loops. Or it
 // has fewer of these calls made (`--lean`): `hoist.h` takes out of loops what does not change in them, `descriptors.h` leaves out what the compiler
 // does to hand tasks their variables, `copies.h` copies small objects word by word, `repeats.h` leaves out, `ranges.h` tells the accesses of a
-// loop together, `neighbours.h` those
-// that lie side by side, `minded.h` has some told only if more than races is looked for; functions of which nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a
-// call is made.
+// loop together, `neighbours.h` those that lie side by side, `minded.h` has some told only if more than races is looked for; functions of which
+// nothing is told are not watched at all; `known.h` looks whether there is anything to tell before a call is made.
 //
 // Section 3.1 of PTRacer (Yoga, Nagarakatte, Gupta: Parallel data race detection for task parallel programs with locks, FSE 2016).
 // Beyond it: branches in loops, nested branches as far as what happens for certain, values and conditions for the diagnosis.
